@@ -1,10 +1,15 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.client.Endpoint;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.plan.InfeasibleWorkload;
-import io.shardtide.plan.ShardingPlan;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.RejectedEvent;
@@ -35,7 +40,7 @@ final class DemoClient implements AutoCloseable {
 
   private DemoClient(Endpoint endpoint, Registry registry) {
     topics = endpoint.topics();
-    serializer = registry.serde(topics.workloadChanges()).serializer();
+    serializer = registry.serde(topics.of(WORKLOAD_CHANGES)).serializer();
     producer =
         new KafkaProducer<>(
             endpoint.clients(
@@ -47,29 +52,24 @@ final class DemoClient implements AutoCloseable {
         endpoint
             .reader(registry)
             .handle(
-                topics.shardingPlans(),
+                topics.of(SHARDING_PLANS),
                 StartPosition.END,
-                Optional.of(ShardingPlan::workloadId),
                 (position, writtenAt, plan) -> receive(plan.workloadId(), plan))
             .handle(
-                topics.infeasibleWorkloads(),
+                topics.of(INFEASIBLE_WORKLOADS),
                 StartPosition.END,
-                Optional.of(InfeasibleWorkload::workloadId),
                 (position, writtenAt, infeasible) -> receive(infeasible.workloadId(), infeasible))
             .handle(
-                topics.rejectedEvents(),
+                topics.of(REJECTED_EVENTS),
                 StartPosition.END,
-                Optional.empty(),
                 (position, writtenAt, rejected) -> receive(rejected))
             .handle(
-                topics.driftAlarms(),
+                topics.of(DRIFT_ALARMS),
                 StartPosition.END,
-                Optional.empty(),
                 (position, writtenAt, alarm) -> learned.add(alarm))
             .handle(
-                topics.modelDecisions(),
+                topics.of(MODEL_DECISIONS),
                 StartPosition.END,
-                Optional.empty(),
                 (position, writtenAt, decision) -> learned.add(decision));
   }
 
@@ -94,7 +94,7 @@ final class DemoClient implements AutoCloseable {
    * Publishes an event, or bytes that are not an event; returns when all in-sync replicas have it.
    */
   void publish(Optional<WorkloadChange> event) throws InterruptedException, ExecutionException {
-    String topic = topics.workloadChanges().name();
+    String topic = topics.of(WORKLOAD_CHANGES).name();
     byte[] value = event.map(e -> serializer.serialize(topic, e)).orElse(MALFORMED);
     String key = event.map(WorkloadChange::workloadId).orElse(DemoScript.WORKLOAD);
     producer.send(new ProducerRecord<>(topic, key, value)).get();
@@ -127,7 +127,7 @@ final class DemoClient implements AutoCloseable {
 
   private void receive(RejectedEvent rejected) {
     // A measurement that was taken while tables changed is rejected as well; it is not of an event.
-    if (rejected.source().topic().equals(topics.workloadChanges().name())) {
+    if (rejected.source().topic().equals(topics.of(WORKLOAD_CHANGES).name())) {
       receive(rejected.workloadId().orElse(DemoScript.WORKLOAD), rejected);
     }
   }

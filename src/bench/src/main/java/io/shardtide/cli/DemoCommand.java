@@ -326,7 +326,7 @@ final class DemoCommand implements Callable<Integer> {
       }
       Files.createDirectories(directory);
       return new RecordFile<>(
-          new JsonLines<>(kind.codec()),
+          new JsonLines<>(kind.type().codec()),
           Files.newBufferedWriter(directory.resolve(kind.file()), StandardCharsets.UTF_8));
     }
 

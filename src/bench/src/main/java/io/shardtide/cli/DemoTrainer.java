@@ -1,5 +1,7 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+
 import io.shardtide.bench.learning.MachineChange;
 import io.shardtide.bench.learning.SimulatedMachine;
 import io.shardtide.bench.learning.SimulatedMachine.SimulatedStep;
@@ -61,9 +63,8 @@ final class DemoTrainer implements AutoCloseable {
             .reader(registry)
             .onlyKey(Optional.of(DemoScript.WORKLOAD))
             .handle(
-                endpoint.topics().costPredictions(),
+                endpoint.topics().of(COST_PREDICTIONS),
                 StartPosition.BEGINNING,
-                Optional.of(CostPredictions::workloadId),
                 (position, writtenAt, part) -> onPredictions(part));
   }
 

@@ -1,5 +1,8 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.ALLOCATIONS;
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -111,7 +114,7 @@ class DashboardApiIT {
     plans = log.plans(2);
     log.publish(Fixtures.event(OptionalLong.of(1), Fixtures.drop("a")));
     log.rejected(1);
-    log.publishValue(log.topics().currentForecasts(), Fixtures.WORKLOAD, forecasts());
+    log.publishValue(log.topics().of(CURRENT_FORECASTS), Fixtures.WORKLOAD, forecasts());
     measure(plans.get(1));
     share();
     document = get("/api/openapi.json");
@@ -182,7 +185,7 @@ class DashboardApiIT {
   }
 
   private static void publish(PoolChange event) throws Exception {
-    log.publishValue(log.topics().poolChanges(), event.poolId(), event);
+    log.publishValue(log.topics().of(POOL_CHANGES), event.poolId(), event);
   }
 
   private static void measure(ShardingPlan plan) throws Exception {
@@ -362,7 +365,7 @@ class DashboardApiIT {
 
   @Test
   void a_pool_agrees_with_the_log() throws Exception {
-    Allocation allocation = log.committed(log.topics().allocations()).get(0);
+    Allocation allocation = log.committed(log.topics().of(ALLOCATIONS)).get(0);
     JsonNode pool = get("/api/pool?id=" + PoolSamples.POOL);
     assertThat(pool.at("/history/0/allocationId").textValue()).isEqualTo(allocation.allocationId());
     assertThat(pool.at("/devices/1").intValue()).isEqualTo(2);

@@ -1,5 +1,7 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -178,8 +180,8 @@ class DashboardBenchmark {
   }
 
   private static void publish(LogClient log, ShardingPlan plan) throws Exception {
-    log.publishValue(log.topics().shardingPlans(), plan.workloadId(), plan);
-    log.publishValue(log.topics().currentPlans(), plan.workloadId(), plan);
+    log.publishValue(log.topics().of(SHARDING_PLANS), plan.workloadId(), plan);
+    log.publishValue(log.topics().of(CURRENT_PLANS), plan.workloadId(), plan);
   }
 
   private void firstView(Browser browser, String url) {

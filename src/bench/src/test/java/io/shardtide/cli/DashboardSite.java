@@ -1,5 +1,9 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
+import static io.shardtide.wire.TopicType.DEVICE_SPEEDS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.client.Endpoint;
@@ -27,8 +31,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Extension;
-import io.shardtide.wire.Topic;
-import io.shardtide.wire.Topics;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.WorkloadChange;
@@ -54,7 +57,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Function;
 import org.awaitility.Awaitility;
 import org.openqa.selenium.Keys;
 
@@ -292,24 +294,21 @@ final class DashboardSite implements AutoCloseable {
   /** Publishes an event of a pool. */
   void change(String pool, PoolUpdate... updates) throws Exception {
     write(
-        Topics::poolChanges,
+        POOL_CHANGES,
         pool,
         new PoolChange(UUID.randomUUID(), pool, Fixtures.TIME, "test", List.of(updates)));
   }
 
   /** Publishes a model, and waits until {@link #WORKLOAD} has a plan with its predictions. */
   void publishOtherModel() throws Exception {
-    write(Topics::costModels, TestModels.bundle().hardware(), TestModels.otherBundle());
+    write(COST_MODELS, TestModels.bundle().hardware(), TestModels.otherBundle());
     awaitModel(TestModels.otherBundle().modelId());
   }
 
   /** Publishes speeds of devices as the feedback topology does, and waits for the plan for them. */
   ShardingPlan slowDown(List<DeviceSpeed> slow) throws Exception {
     awaitPlan(SLOW, 1);
-    write(
-        Topics::deviceSpeeds,
-        SLOW,
-        new DeviceSpeeds(SLOW, latest(SLOW).planId(), Fixtures.TIME, slow));
+    write(DEVICE_SPEEDS, SLOW, new DeviceSpeeds(SLOW, latest(SLOW).planId(), Fixtures.TIME, slow));
     Awaitility.await("the plan for slow devices")
         .atMost(PATIENCE)
         .until(() -> latest(SLOW).origin().slow().equals(slow));
@@ -318,14 +317,14 @@ final class DashboardSite implements AutoCloseable {
 
   /** Publishes forecasts as the growth topology does. */
   void forecast(TableForecasts forecasts) throws Exception {
-    write(Topics::currentForecasts, forecasts.workloadId(), forecasts);
+    write(CURRENT_FORECASTS, forecasts.workloadId(), forecasts);
   }
 
-  private <V> void write(Function<Topics, Topic<V>> topic, String key, V value) throws Exception {
+  private <V> void write(TopicType<V> type, String key, V value) throws Exception {
     try (ClusterOption.Connection connection =
         ClusterOption.connect(endpoint, Optional.empty(), () -> {})) {
       connection.write(
-          "test", new ClusterOption.Written<>(topic.apply(connection.topics()), key, value));
+          "test", new ClusterOption.Written<>(connection.topics().of(type), key, value));
     }
   }
 

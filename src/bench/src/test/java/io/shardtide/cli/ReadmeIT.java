@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import static io.shardtide.cli.DocumentedCommands.HERE;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -107,7 +108,7 @@ class ReadmeIT {
         .isEqualTo("./shardtide demo");
     await()
         .atMost(Duration.ofMinutes(2))
-        .until(() -> !log.committed(log.topics().currentPlans()).isEmpty());
+        .until(() -> !log.committed(log.topics().of(CURRENT_PLANS)).isEmpty());
   }
 
   @Test

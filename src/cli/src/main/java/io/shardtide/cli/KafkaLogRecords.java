@@ -1,5 +1,8 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.log.ClusterUnavailableException;
 import io.shardtide.log.OffsetRange;
@@ -28,7 +31,6 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
@@ -86,14 +88,14 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
     reader = new TopicReader(settings, registry).afterEachRecord(progress);
     try {
       for (RecordKind<?> kind : RecordKind.ALL) {
-        if (kind.extension().isEmpty()) {
-          find(kind.topic().apply(topics));
+        if (kind.type().extension().isEmpty()) {
+          find(topics.of(kind.type()));
         } else {
-          findIfUsed(kind.topic().apply(topics));
+          findIfUsed(topics.of(kind.type()));
         }
       }
-      find(topics.costModels());
-      findIfUsed(topics.rejectedEvents());
+      find(topics.of(COST_MODELS));
+      findIfUsed(topics.of(REJECTED_EVENTS));
     } catch (IOException | RuntimeException e) {
       reader.close();
       throw e;
@@ -165,14 +167,13 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
 
   @Override
   public boolean has(RecordKind<?> part) {
-    return ranges.containsKey(part.topic().apply(topics).name());
+    return ranges.containsKey(topics.of(part.type()).name());
   }
 
   @Override
   public <V> void read(RecordKind<V> part, Consumer<? super V> each) throws IOException {
     read(
-        part.topic().apply(topics),
-        part.key(),
+        topics.of(part.type()),
         part.isOfPools() ? Optional.empty() : workload,
         (value, writtenAt) -> each.accept(value));
   }
@@ -181,8 +182,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
   public Map<String, ModelBundle> models() throws IOException {
     Map<String, ModelBundle> models = new LinkedHashMap<>();
     read(
-        topics.costModels(),
-        ModelBundle::hardware,
+        topics.of(COST_MODELS),
         Optional.empty(),
         (bundle, writtenAt) -> {
           models.remove(bundle.modelId());
@@ -194,18 +194,15 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
   /**
    * Reads a topic that no replay needs, up to where it ends now.
    *
-   * @param keyOf the key that a record with this value must have
    * @param each receives values, and when they were written
    * @throws IOException if the cluster does not answer, or the topic is missing
    */
-  <V> void readNow(Topic<V> topic, Function<V, String> keyOf, BiConsumer<V, Instant> each)
-      throws IOException {
+  <V> void readNow(Topic<V> topic, BiConsumer<V, Instant> each) throws IOException {
     find(topic);
-    read(topic, keyOf, Optional.empty(), each);
+    read(topic, Optional.empty(), each);
   }
 
-  private <V> void read(
-      Topic<V> topic, Function<V, String> keyOf, Optional<String> key, BiConsumer<V, Instant> each)
+  private <V> void read(Topic<V> topic, Optional<String> key, BiConsumer<V, Instant> each)
       throws IOException {
     Set<SourcePosition> onWrongPartition = onWrongPartition();
     undecodable.remove(topic.name());
@@ -221,7 +218,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
             throw new MalformedRecordException(position.toString(), e);
           }
         };
-    read(topic, Optional.of(keyOf), key, handler);
+    read(topic, key, handler);
   }
 
   /**
@@ -232,8 +229,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
     if (wrongPartition.isEmpty()) {
       Set<SourcePosition> rejected = new HashSet<>();
       read(
-          topics.rejectedEvents(),
-          Optional.empty(),
+          topics.of(REJECTED_EVENTS),
           Optional.empty(),
           (position, writtenAt, rejection) -> {
             if (rejection.reason() == RejectionReason.WRONG_PARTITION) {
@@ -245,15 +241,11 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
     return wrongPartition.get();
   }
 
-  private <V> void read(
-      Topic<V> topic,
-      Optional<Function<V, String>> keyOf,
-      Optional<String> key,
-      RecordHandler<V> handler)
+  private <V> void read(Topic<V> topic, Optional<String> key, RecordHandler<V> handler)
       throws IOException {
     reader
         .onlyKey(key)
-        .handle(topic, StartPosition.BEGINNING, keyOf, handler)
+        .handle(topic, StartPosition.BEGINNING, handler)
         .onUndecodable(record -> undecodable.merge(topic.name(), 1L, Long::sum));
     try {
       ranges.getOrDefault(topic.name(), Map.of()).forEach(reader::readRange);

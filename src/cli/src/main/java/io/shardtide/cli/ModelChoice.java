@@ -1,5 +1,8 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.replay.RefusedException;
@@ -93,9 +96,9 @@ final class ModelChoice {
     checkCollectives(current, bundle);
     connection.write(
         "models",
-        new ClusterOption.Written<>(connection.topics().costModels(), bundle.hardware(), bundle),
+        new ClusterOption.Written<>(connection.topics().of(COST_MODELS), bundle.hardware(), bundle),
         new ClusterOption.Written<>(
-            connection.topics().modelDecisions(),
+            connection.topics().of(MODEL_DECISIONS),
             bundle.hardware(),
             ModelDecision.withoutEvaluation(
                 bundle.hardware(),

@@ -1,5 +1,8 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.replay.RefusedException;
 import io.shardtide.state.ModelDecision;
@@ -32,14 +35,11 @@ final class ModelHistory {
   /** Reads the history from the log. */
   static ModelHistory read(ClusterOption.Connection connection) throws IOException {
     ModelHistory history = new ModelHistory();
-    connection
-        .records()
-        .readNow(connection.topics().costModels(), ModelBundle::hardware, history::add);
+    connection.records().readNow(connection.topics().of(COST_MODELS), history::add);
     connection
         .records()
         .readNow(
-            connection.topics().modelDecisions(),
-            ModelDecision::hardware,
+            connection.topics().of(MODEL_DECISIONS),
             (decision, at) -> history.decisions.add(decision));
     return history;
   }

@@ -1,5 +1,7 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -228,8 +230,7 @@ final class ModelsCommand implements Runnable {
     connection
         .records()
         .readNow(
-            connection.topics().trainingSamples(),
-            CostSample::hardware,
+            connection.topics().of(TRAINING_SAMPLES),
             (sample, at) -> {
               if (sample.hardware().equals(hardware) && isValid(sample)) {
                 samples.add(sample);

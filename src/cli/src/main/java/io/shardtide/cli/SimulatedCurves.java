@@ -1,14 +1,14 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+
 import io.shardtide.client.Endpoint;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.pool.CurveReport;
 import io.shardtide.wire.Registry;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -39,9 +39,8 @@ final class SimulatedCurves implements AutoCloseable {
         endpoint
             .reader(registry)
             .handle(
-                endpoint.topics().throughputCurves(),
+                endpoint.topics().of(THROUGHPUT_CURVES),
                 StartPosition.BEGINNING,
-                Optional.of(CurveReport::poolId),
                 (position, writtenAt, curve) ->
                     curve.curve().ifPresent(c -> modelIds.put(c.id(), c.modelId())))
             .onUndecodable(record -> {});

@@ -1,13 +1,13 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+
 import io.shardtide.client.Endpoint;
-import io.shardtide.cost.ModelBundle;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -43,9 +43,8 @@ final class SimulatedModels {
         TopicReader reader =
             new TopicReader(endpoint.clients(Map.of(), Map.of()), registry)
                 .handle(
-                    endpoint.topics().costModels(),
+                    endpoint.topics().of(COST_MODELS),
                     StartPosition.BEGINNING,
-                    Optional.of(ModelBundle::hardware),
                     (position, writtenAt, bundle) ->
                         known.put(bundle.modelId(), bundle.card().simulated()))
                 .onUndecodable(record -> {})) {

@@ -36,11 +36,11 @@ public final class Export {
     try {
       Map<String, Integer> counts = new LinkedHashMap<>();
       for (RecordKind<?> kind : RecordKind.ALL) {
-        if (kind.extension().isEmpty() || records.has(kind)) {
+        if (kind.type().extension().isEmpty() || records.has(kind)) {
           OutputFile file = OutputFile.create(directory.resolve(kind.file()));
           files.put(kind, file);
           counts.put(kind.name(), write(records, kind, file.text()));
-          if (kind.extension().isPresent() && counts.get(kind.name()) == 0) {
+          if (kind.type().extension().isPresent() && counts.get(kind.name()) == 0) {
             counts.remove(kind.name());
           }
         }
@@ -77,7 +77,7 @@ public final class Export {
 
   private static <V> int write(LogRecords records, RecordKind<V> kind, Writer writer)
       throws IOException {
-    JsonLines<V, ?> lines = new JsonLines<>(kind.codec());
+    JsonLines<V, ?> lines = new JsonLines<>(kind.type().codec());
     int[] count = {0};
     try {
       records.read(

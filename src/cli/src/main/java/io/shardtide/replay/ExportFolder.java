@@ -86,7 +86,7 @@ public final class ExportFolder implements LogRecords {
   @Override
   public <V> void read(RecordKind<V> kind, Consumer<? super V> each) throws IOException {
     Path file = file(kind);
-    JsonLines<V, ?> lines = new JsonLines<>(kind.codec());
+    JsonLines<V, ?> lines = new JsonLines<>(kind.type().codec());
     int number = 0;
     try (BufferedReader reader = TextFiles.open(file)) {
       while (true) {

@@ -10,110 +10,64 @@ import io.shardtide.plan.ShardingPlan;
 import io.shardtide.pool.Allocation;
 import io.shardtide.pool.CurveReport;
 import io.shardtide.pool.PoolChange;
-import io.shardtide.wire.Codec;
 import io.shardtide.wire.Extension;
-import io.shardtide.wire.Topic;
-import io.shardtide.wire.Topics;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.WorkloadChange;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Function;
 
 /**
  * One kind of record that a replay reads.
  *
  * @param name its name for people, and of its file, without extension
- * @param codec codec of the records
- * @param key returns the key of a record: its workload; its pool, if it {@link #isOfPools}
- * @param topic returns its topic
- * @param extension the optional part of the planner without which a log has no such records
+ * @param type its topic; the key is the workload, or the pool if it {@link #isOfPools}. A log
+ *     without the topic's extension has no such records
  * @param <V> type of the records
  */
-public record RecordKind<V>(
-    String name,
-    Codec<V, ?> codec,
-    Function<V, String> key,
-    Function<Topics, Topic<V>> topic,
-    Optional<Extension> extension) {
+public record RecordKind<V>(String name, TopicType<V> type) {
   /** Events of publishers, rejected ones included. */
   public static final RecordKind<WorkloadChange> EVENTS =
-      new RecordKind<>(
-          "events", Codec.WORKLOAD_CHANGE, WorkloadChange::workloadId, Topics::workloadChanges);
+      new RecordKind<>("events", TopicType.WORKLOAD_CHANGES);
 
   /** Predictions of tables. */
   public static final RecordKind<CostPredictions> PREDICTIONS =
-      new RecordKind<>(
-          "predictions",
-          Codec.COST_PREDICTIONS,
-          CostPredictions::workloadId,
-          Topics::costPredictions);
+      new RecordKind<>("predictions", TopicType.COST_PREDICTIONS);
 
   /** Statuses that trainers reported. */
   public static final RecordKind<PlanStatus> STATUSES =
-      new RecordKind<>("statuses", Codec.PLAN_STATUS, PlanStatus::workloadId, Topics::planStatus);
+      new RecordKind<>("statuses", TopicType.PLAN_STATUS);
 
   /** Slow devices. */
   public static final RecordKind<DeviceSpeeds> SPEEDS =
-      new RecordKind<>(
-          "speeds", Codec.DEVICE_SPEEDS, DeviceSpeeds::workloadId, Topics::deviceSpeeds);
+      new RecordKind<>("speeds", TopicType.DEVICE_SPEEDS);
 
   /** All plans. */
   public static final RecordKind<ShardingPlan> PLANS =
-      new RecordKind<>(
-          "plans", Codec.SHARDING_PLAN, ShardingPlan::workloadId, Topics::shardingPlans);
+      new RecordKind<>("plans", TopicType.SHARDING_PLANS);
 
   /** Generations that did not fit. */
   public static final RecordKind<InfeasibleWorkload> INFEASIBLE =
-      new RecordKind<>(
-          "infeasible",
-          Codec.INFEASIBLE_WORKLOAD,
-          InfeasibleWorkload::workloadId,
-          Topics::infeasibleWorkloads);
+      new RecordKind<>("infeasible", TopicType.INFEASIBLE_WORKLOADS);
 
   /** Forecasts of hashed tables. */
   public static final RecordKind<TableForecasts> FORECASTS =
-      new RecordKind<>(
-          "forecasts",
-          Codec.TABLE_FORECASTS,
-          TableForecasts::workloadId,
-          Topics::tableForecasts,
-          Optional.of(Extension.GROWTH));
+      new RecordKind<>("forecasts", TopicType.TABLE_FORECASTS);
 
   /** Reports of how full hashed tables are, rejected ones included. */
   public static final RecordKind<FillReport> FILLS =
-      new RecordKind<>(
-          "fills",
-          Codec.FILL_REPORT,
-          FillReport::workloadId,
-          Topics::tableFills,
-          Optional.of(Extension.GROWTH));
+      new RecordKind<>("fills", TopicType.TABLE_FILLS);
 
   /** Allocations of pools. */
   public static final RecordKind<Allocation> ALLOCATIONS =
-      new RecordKind<>(
-          "allocations",
-          Codec.ALLOCATION,
-          Allocation::poolId,
-          Topics::allocations,
-          Optional.of(Extension.POOLS));
+      new RecordKind<>("allocations", TopicType.ALLOCATIONS);
 
   /** Predicted throughput of workloads with a claim on a pool. */
   public static final RecordKind<CurveReport> CURVES =
-      new RecordKind<>(
-          "throughput-curves",
-          Codec.CURVE_REPORT,
-          CurveReport::poolId,
-          Topics::throughputCurves,
-          Optional.of(Extension.POOLS));
+      new RecordKind<>("throughput-curves", TopicType.THROUGHPUT_CURVES);
 
   /** Events of pools, rejected ones included. */
   public static final RecordKind<PoolChange> POOL_CHANGES =
-      new RecordKind<>(
-          "pool-changes",
-          Codec.POOL_CHANGE,
-          PoolChange::poolId,
-          Topics::poolChanges,
-          Optional.of(Extension.POOLS));
+      new RecordKind<>("pool-changes", TopicType.POOL_CHANGES);
 
   /**
    * All kinds, results before their inputs. A reader that determines the end offsets of a growing
@@ -133,19 +87,14 @@ public record RecordKind<V>(
           CURVES,
           POOL_CHANGES);
 
-  private RecordKind(
-      String name, Codec<V, ?> codec, Function<V, String> key, Function<Topics, Topic<V>> topic) {
-    this(name, codec, key, topic, Optional.empty());
-  }
-
   /** Returns the kinds that a log without an optional part of the planner does not have. */
   public static List<RecordKind<?>> of(Extension part) {
-    return ALL.stream().filter(kind -> kind.extension().equals(Optional.of(part))).toList();
+    return ALL.stream().filter(kind -> kind.type().extension().equals(Optional.of(part))).toList();
   }
 
   /** Returns whether such records belong to pools, not to workloads. */
   public boolean isOfPools() {
-    return extension.equals(Optional.of(Extension.POOLS));
+    return type.extension().equals(Optional.of(Extension.POOLS));
   }
 
   /** Returns the name of its file. */

@@ -79,7 +79,7 @@ final class ReplayedPredictions {
         };
     WorkloadStep step = new WorkloadStep(current);
     Workloads store = Workloads.inMemory();
-    String topic = RecordKind.EVENTS.topic().apply(Topics.withPrefix(Topics.DEFAULT_PREFIX)).name();
+    String topic = Topics.withPrefix(Topics.DEFAULT_PREFIX).of(RecordKind.EVENTS.type()).name();
     List<String> rejected = new ArrayList<>();
     long[] offset = {0};
     records.read(

@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+
 import io.shardtide.pool.Allocation;
 import io.shardtide.wire.Extension;
 import java.util.Optional;
@@ -44,9 +46,8 @@ public final class AllocationSubscriber implements AutoCloseable {
     reader =
         new LatestReader<>(
                 endpoint,
-                endpoint.topics().currentAllocations(),
+                endpoint.topics().of(CURRENT_ALLOCATIONS),
                 poolId,
-                Allocation::poolId,
                 listener,
                 (allocation, previous) ->
                     listener.allocation(new AllocationUpdate(allocation, previous)))

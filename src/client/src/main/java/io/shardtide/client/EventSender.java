@@ -23,7 +23,6 @@ final class EventSender<E> implements AutoCloseable {
   private final Endpoint endpoint;
   private final Registry registry;
   private final Topic<E> topic;
-  private final Function<E, String> keyOf;
   private final Function<E, UUID> idOf;
   private final BiFunction<Endpoint, Registry, OutcomeReader> readers;
   private final Serializer<E> serializer;
@@ -36,19 +35,16 @@ final class EventSender<E> implements AutoCloseable {
    *
    * @param endpoint the cluster and the registry
    * @param topic the events' topic
-   * @param keyOf returns an event's key
    * @param idOf returns an event's id
    * @param readers begins to read outcomes
    */
   EventSender(
       Endpoint endpoint,
       Topic<E> topic,
-      Function<E, String> keyOf,
       Function<E, UUID> idOf,
       BiFunction<Endpoint, Registry, OutcomeReader> readers) {
     this.endpoint = endpoint;
     this.topic = topic;
-    this.keyOf = keyOf;
     this.idOf = idOf;
     this.readers = readers;
     registry = endpoint.connectRegistry();
@@ -67,7 +63,7 @@ final class EventSender<E> implements AutoCloseable {
   CompletableFuture<SourcePosition> send(E event) {
     double failed = sender.failedLogins();
     CompletableFuture<SourcePosition> sent =
-        sender.send(topic, serializer, keyOf.apply(event), event);
+        sender.send(topic, serializer, topic.type().keyOf(event), event);
     acceptance.watch(sent, failed);
     return sent;
   }

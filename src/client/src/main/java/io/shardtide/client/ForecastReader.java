@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
+
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
@@ -7,7 +9,6 @@ import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import java.util.Collections;
-import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -23,14 +24,13 @@ public final class ForecastReader implements AutoCloseable {
   private ForecastReader(Endpoint endpoint) {
     registry = endpoint.connectRegistry();
     try {
-      Topic<TableForecasts> topic = endpoint.topics().currentForecasts();
+      Topic<TableForecasts> topic = endpoint.topics().of(CURRENT_FORECASTS);
       reader =
           endpoint
               .reader(registry)
               .handle(
                   topic,
                   StartPosition.BEGINNING,
-                  Optional.of(TableForecasts::workloadId),
                   (position, writtenAt, forecasts) -> latest.put(forecasts.workloadId(), forecasts))
               .onTombstone(topic, (position, workloadId) -> latest.remove(workloadId));
       ExtensionTopics.open(reader, Extension.GROWTH);

@@ -11,7 +11,6 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
-import java.util.function.Function;
 
 /**
  * Reads a compacted topic: first the latest value of each key, in the order of the keys, then each
@@ -22,7 +21,6 @@ import java.util.function.Function;
 final class LatestReader<V> implements AutoCloseable {
   private final Topic<V> topic;
   private final SubscriptionListener listener;
-  private final Function<V, String> keyOf;
   private final BiConsumer<V, Optional<V>> received;
   private final Registry registry;
   private final TopicReader reader;
@@ -36,7 +34,6 @@ final class LatestReader<V> implements AutoCloseable {
    * @param endpoint the cluster and the registry
    * @param topic a compacted topic
    * @param key only records of this key; empty for all
-   * @param keyOf returns the key that a value must have
    * @param listener what happens to the subscription
    * @param received takes each value, with the one of the same key before
    */
@@ -44,19 +41,17 @@ final class LatestReader<V> implements AutoCloseable {
       Endpoint endpoint,
       Topic<V> topic,
       Optional<String> key,
-      Function<V, String> keyOf,
       SubscriptionListener listener,
       BiConsumer<V, Optional<V>> received) {
     this.topic = topic;
     this.listener = listener;
-    this.keyOf = keyOf;
     this.received = received;
     registry = endpoint.connectRegistry();
     reader =
         endpoint
             .reader(registry)
             .onlyKey(key)
-            .handle(topic, StartPosition.BEGINNING, Optional.of(keyOf), this::receive)
+            .handle(topic, StartPosition.BEGINNING, this::receive)
             .onCaughtUp(this::catchUp)
             .onUndecodable(listener::undecodable)
             .onWaiting(listener::waiting)
@@ -92,7 +87,7 @@ final class LatestReader<V> implements AutoCloseable {
   }
 
   private void receive(SourcePosition position, Instant writtenAt, V value) {
-    Optional<V> previous = Optional.ofNullable(latest.put(keyOf.apply(value), value));
+    Optional<V> previous = Optional.ofNullable(latest.put(topic.type().keyOf(value), value));
     if (caughtUp) {
       received.accept(value, previous);
     }

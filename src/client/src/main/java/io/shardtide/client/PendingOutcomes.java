@@ -1,5 +1,8 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.log.EndOffsets;
 import io.shardtide.log.StartPosition;
@@ -64,13 +67,11 @@ final class PendingOutcomes implements OutcomeReader {
       reader =
           endpoint
               .reader(registry)
+              .handle(topics.of(COST_PREDICTIONS), StartPosition.END, this::predicted)
+              .skip(topics.of(COST_PREDICTIONS), this::isOfOthers)
               .handle(
-                  topics.costPredictions(), StartPosition.END, Optional.empty(), this::predicted)
-              .skip(topics.costPredictions(), this::isOfOthers)
-              .handle(
-                  topics.rejectedEvents(),
+                  topics.of(REJECTED_EVENTS),
                   StartPosition.END,
-                  Optional.empty(),
                   (position, writtenAt, rejected) -> pending.reject(rejected))
               .every(OFFSETS_INTERVAL, this::compareOffsets)
               .onFailure(error -> pending.end(refusals.explain(error, AclOperation.READ)));

@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+
 import io.shardtide.log.TopicReader;
 import io.shardtide.plan.ShardingPlan;
 import java.util.Optional;
@@ -41,9 +43,8 @@ public final class PlanSubscriber implements AutoCloseable {
     reader =
         new LatestReader<>(
                 endpoint,
-                endpoint.topics().currentPlans(),
+                endpoint.topics().of(CURRENT_PLANS),
                 workloadId,
-                ShardingPlan::workloadId,
                 listener,
                 (plan, previous) -> listener.plan(new PlanUpdate(plan, previous)))
             .onDeleted(listener::deleted)

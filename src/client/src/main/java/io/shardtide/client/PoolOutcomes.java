@@ -1,5 +1,9 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.pool.Allocation;
@@ -15,7 +19,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.NavigableMap;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.UUID;
@@ -52,20 +55,11 @@ final class PoolOutcomes implements OutcomeReader {
     reader =
         endpoint
             .reader(registry)
+            .handle(topics.of(POOL_CHANGES), StartPosition.BEGINNING, this::apply)
+            .handle(topics.of(CURRENT_ALLOCATIONS), StartPosition.END, this::allocated)
             .handle(
-                topics.poolChanges(),
-                StartPosition.BEGINNING,
-                Optional.of(PoolChange::poolId),
-                this::apply)
-            .handle(
-                topics.currentAllocations(),
+                topics.of(REJECTED_EVENTS),
                 StartPosition.END,
-                Optional.of(Allocation::poolId),
-                this::allocated)
-            .handle(
-                topics.rejectedEvents(),
-                StartPosition.END,
-                Optional.empty(),
                 (position, writtenAt, rejected) -> pending.reject(rejected))
             .every(POSITIONS_INTERVAL, this::complete)
             .onUndecodable(record -> {})

@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+
 import io.shardtide.pool.PoolChange;
 import io.shardtide.workload.SourcePosition;
 import java.time.InstantSource;
@@ -46,11 +48,7 @@ public final class PoolPublisher implements AutoCloseable {
     this.clock = clock;
     sender =
         new EventSender<>(
-            endpoint,
-            endpoint.topics().poolChanges(),
-            PoolChange::poolId,
-            PoolChange::eventId,
-            PoolOutcomes::new);
+            endpoint, endpoint.topics().of(POOL_CHANGES), PoolChange::eventId, PoolOutcomes::new);
   }
 
   /**

@@ -1,5 +1,8 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.pool.Allocation;
@@ -40,15 +43,10 @@ public final class PoolReader implements AutoCloseable {
       reader =
           endpoint
               .reader(registry)
+              .handle(endpoint.topics().of(POOL_CHANGES), StartPosition.BEGINNING, this::apply)
               .handle(
-                  endpoint.topics().poolChanges(),
+                  endpoint.topics().of(CURRENT_ALLOCATIONS),
                   StartPosition.BEGINNING,
-                  Optional.of(PoolChange::poolId),
-                  this::apply)
-              .handle(
-                  endpoint.topics().currentAllocations(),
-                  StartPosition.BEGINNING,
-                  Optional.of(Allocation::poolId),
                   (position, writtenAt, allocation) ->
                       allocations.put(allocation.poolId(), allocation))
               // The planner rejects them too.

@@ -1,5 +1,9 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+
 import io.shardtide.growth.FillReport;
 import io.shardtide.growth.TableFill;
 import io.shardtide.plan.MeasuredCollective;
@@ -75,9 +79,9 @@ public final class TrainerReports implements AutoCloseable {
     this.source = source;
     this.run = run;
     this.clock = clock;
-    statuses = registry.serde(topics.planStatus()).serializer();
-    measurements = registry.serde(topics.measuredCosts()).serializer();
-    fills = registry.serde(topics.tableFills()).serializer();
+    statuses = registry.serde(topics.of(PLAN_STATUS)).serializer();
+    measurements = registry.serde(topics.of(MEASURED_COSTS)).serializer();
+    fills = registry.serde(topics.of(TABLE_FILLS)).serializer();
     sender = new RecordSender(endpoint, new ClusterRefusals(endpoint, "trainer"), REPORT_BYTES);
   }
 
@@ -157,7 +161,7 @@ public final class TrainerReports implements AutoCloseable {
       int wave,
       int waves) {
     return send(
-        topics.planStatus(),
+        topics.of(PLAN_STATUS),
         statuses,
         plan.workloadId(),
         new PlanStatus(
@@ -203,7 +207,7 @@ public final class TrainerReports implements AutoCloseable {
       List<MeasuredDevice> devices,
       List<MeasuredCollective> collectives) {
     return send(
-        topics.measuredCosts(),
+        topics.of(MEASURED_COSTS),
         measurements,
         plan.workloadId(),
         MeasuredCostsBuilder.builder()
@@ -234,7 +238,7 @@ public final class TrainerReports implements AutoCloseable {
    */
   public CompletableFuture<Void> filled(ShardingPlan plan, long step, List<TableFill> tables) {
     return send(
-        topics.tableFills(),
+        topics.of(TABLE_FILLS),
         fills,
         plan.workloadId(),
         new FillReport(

@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.workload.SourcePosition;
 import io.shardtide.workload.WorkloadChange;
 import java.time.InstantSource;
@@ -43,8 +45,7 @@ public final class WorkloadPublisher implements AutoCloseable {
     sender =
         new EventSender<>(
             endpoint,
-            endpoint.topics().workloadChanges(),
-            WorkloadChange::workloadId,
+            endpoint.topics().of(WORKLOAD_CHANGES),
             WorkloadChange::eventId,
             PendingOutcomes::new);
   }

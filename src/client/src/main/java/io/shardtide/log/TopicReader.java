@@ -21,7 +21,6 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -87,15 +86,10 @@ public final class TopicReader implements AutoCloseable {
    * Reads a topic.
    *
    * @param start its first record
-   * @param keyOf the key that a record with this value must have; empty for any key
    * @param handler receives the values
    */
-  public <V> TopicReader handle(
-      Topic<V> topic,
-      StartPosition start,
-      Optional<Function<V, String>> keyOf,
-      RecordHandler<V> handler) {
-    dispatcher.subscribe(topic.name(), start, new RecordDecoder<>(registry, topic, keyOf), handler);
+  public <V> TopicReader handle(Topic<V> topic, StartPosition start, RecordHandler<V> handler) {
+    dispatcher.subscribe(topic.name(), start, new RecordDecoder<>(registry, topic), handler);
     return this;
   }
 

@@ -1,11 +1,13 @@
 package io.shardtide.log;
 
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.wire.EventHeaders;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.RejectionReason;
@@ -28,7 +30,7 @@ import org.junit.jupiter.api.Test;
 /** Which records are handed on, of any topic: here that of rejections. */
 class RecordDispatcherTest {
   private final Topics topics = Topics.withPrefix("t.");
-  private final Topic<RejectedEvent> topic = topics.rejectedEvents();
+  private final Topic<RejectedEvent> topic = topics.of(REJECTED_EVENTS);
   private final Registry registry = Registry.connect("mock://" + UUID.randomUUID(), Map.of());
   private final RecordDispatcher dispatcher = new RecordDispatcher();
   private final List<String> handed = new ArrayList<>();
@@ -41,16 +43,28 @@ class RecordDispatcherTest {
     dispatcher.subscribe(
         topic.name(),
         StartPosition.BEGINNING,
-        new RecordDecoder<>(
-            registry,
-            topic,
-            value -> {
-              decoded++;
-              return value.workloadId().orElseThrow();
-            }),
+        new RecordDecoder<>(registry, keyed()),
         (position, writtenAt, value) ->
             handed.add(value.workloadId().orElseThrow() + position.offset()));
     dispatcher.onTombstone(topic.name(), (position, key) -> deleted.add(key));
+  }
+
+  /** The topic, with keys. */
+  private Topic<RejectedEvent> keyed() {
+    TopicType<RejectedEvent> type =
+        new TopicType<>(
+            REJECTED_EVENTS.name(),
+            REJECTED_EVENTS.codec(),
+            Optional.of(
+                value -> {
+                  decoded++;
+                  return value.workloadId().orElseThrow();
+                }),
+            REJECTED_EVENTS.retention(),
+            REJECTED_EVENTS.maxMessageBytes(),
+            REJECTED_EVENTS.leastMessageBytes(),
+            REJECTED_EVENTS.extension());
+    return new Topic<>(topic.name(), type, topic.maxMessageBytes());
   }
 
   @AfterEach

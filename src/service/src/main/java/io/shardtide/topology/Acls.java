@@ -1,5 +1,30 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.ACCEPTED_STATUSES;
+import static io.shardtide.wire.TopicType.ALLOCATIONS;
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURVE_REQUESTS;
+import static io.shardtide.wire.TopicType.DEVICE_SPEEDS;
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.QUARANTINE;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+import static io.shardtide.wire.TopicType.TABLE_FORECASTS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.config.ShellWord;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
@@ -74,9 +99,9 @@ public final class Acls {
   }
 
   private void publisher() {
-    topic(topics.workloadChanges().name(), AclOperation.WRITE, "publishes changes");
-    topic(topics.costPredictions().name(), AclOperation.READ, "reads that a change was applied");
-    topic(topics.rejectedEvents().name(), AclOperation.READ, "reads why a change was rejected");
+    topic(topics.of(WORKLOAD_CHANGES).name(), AclOperation.WRITE, "publishes changes");
+    topic(topics.of(COST_PREDICTIONS).name(), AclOperation.READ, "reads that a change was applied");
+    topic(topics.of(REJECTED_EVENTS).name(), AclOperation.READ, "reads why a change was rejected");
     add(
         ResourceType.GROUP,
         TopologyName.WORKLOAD.applicationId(prefix),
@@ -84,9 +109,9 @@ public final class Acls {
         AclOperation.DESCRIBE,
         "reads the planner's progress, for changes without output");
     if (extensions.contains(Extension.POOLS)) {
-      both(topics.poolChanges().name(), "publishes changes of pools, reads what others changed");
+      both(topics.of(POOL_CHANGES).name(), "publishes changes of pools, reads what others changed");
       topic(
-          topics.currentAllocations().name(),
+          topics.of(CURRENT_ALLOCATIONS).name(),
           AclOperation.READ,
           "reads that a change of a pool was applied");
     }
@@ -94,17 +119,20 @@ public final class Acls {
 
   private void trainer() {
     topic(
-        topics.currentPlans().name(), AclOperation.READ, "reads the latest plan of each workload");
-    topic(topics.planStatus().name(), AclOperation.WRITE, "reports on plans");
-    topic(topics.measuredCosts().name(), AclOperation.WRITE, "reports measured costs");
+        topics.of(CURRENT_PLANS).name(),
+        AclOperation.READ,
+        "reads the latest plan of each workload");
+    topic(topics.of(PLAN_STATUS).name(), AclOperation.WRITE, "reports on plans");
+    topic(topics.of(MEASURED_COSTS).name(), AclOperation.WRITE, "reports measured costs");
     if (extensions.contains(Extension.POOLS)) {
       topic(
-          topics.currentAllocations().name(),
+          topics.of(CURRENT_ALLOCATIONS).name(),
           AclOperation.READ,
           "reads which nodes of a pool a workload has");
     }
     if (extensions.contains(Extension.GROWTH)) {
-      topic(topics.tableFills().name(), AclOperation.WRITE, "reports how full hashed tables are");
+      topic(
+          topics.of(TABLE_FILLS).name(), AclOperation.WRITE, "reports how full hashed tables are");
     }
   }
 
@@ -139,33 +167,35 @@ public final class Acls {
         PatternType.PREFIXED,
         AclOperation.WRITE,
         "exactly-once processing");
-    both(topics.costModels().name(), "reads and publishes models");
-    topic(topics.workloadChanges().name(), AclOperation.READ, "reads changes");
+    both(topics.of(COST_MODELS).name(), "reads and publishes models");
+    topic(topics.of(WORKLOAD_CHANGES).name(), AclOperation.READ, "reads changes");
     both(
-        topics.costPredictions().name(),
+        topics.of(COST_PREDICTIONS).name(),
         "written by the workload topology, read by planning and feedback");
-    topic(topics.currentPredictions().name(), AclOperation.WRITE, "writes the latest predictions");
-    topic(topics.planStatus().name(), AclOperation.READ, "reads the trainers' reports");
-    both(topics.acceptedStatuses().name(), "written by planning, read by feedback");
-    both(topics.shardingPlans().name(), "written by planning, read by feedback and curves");
-    both(topics.deviceSpeeds().name(), "written by feedback, read by planning");
-    topic(topics.currentPlans().name(), AclOperation.WRITE, "writes the latest plans");
-    topic(topics.infeasibleWorkloads().name(), AclOperation.WRITE, "reports infeasible workloads");
-    topic(topics.rejectedEvents().name(), AclOperation.WRITE, "reports rejected records");
     topic(
-        topics.quarantine().name(),
+        topics.of(CURRENT_PREDICTIONS).name(), AclOperation.WRITE, "writes the latest predictions");
+    topic(topics.of(PLAN_STATUS).name(), AclOperation.READ, "reads the trainers' reports");
+    both(topics.of(ACCEPTED_STATUSES).name(), "written by planning, read by feedback");
+    both(topics.of(SHARDING_PLANS).name(), "written by planning, read by feedback and curves");
+    both(topics.of(DEVICE_SPEEDS).name(), "written by feedback, read by planning");
+    topic(topics.of(CURRENT_PLANS).name(), AclOperation.WRITE, "writes the latest plans");
+    topic(
+        topics.of(INFEASIBLE_WORKLOADS).name(), AclOperation.WRITE, "reports infeasible workloads");
+    topic(topics.of(REJECTED_EVENTS).name(), AclOperation.WRITE, "reports rejected records");
+    topic(
+        topics.of(QUARANTINE).name(),
         AclOperation.WRITE,
         "reports keys that enter or leave quarantine");
-    topic(topics.measuredCosts().name(), AclOperation.READ, "reads measured costs");
-    both(topics.trainingSamples().name(), "written by feedback, read by training");
-    both(topics.driftAlarms().name(), "written by feedback, read by training");
+    topic(topics.of(MEASURED_COSTS).name(), AclOperation.READ, "reads measured costs");
+    both(topics.of(TRAINING_SAMPLES).name(), "written by feedback, read by training");
+    both(topics.of(DRIFT_ALARMS).name(), "written by feedback, read by training");
     topic(
-        topics.modelDecisions().name(),
+        topics.of(MODEL_DECISIONS).name(),
         AclOperation.WRITE,
         "reports the decisions on retrained models");
     if (!extensions.isEmpty()) {
       topic(
-          topics.workloadChanges().name(),
+          topics.of(WORKLOAD_CHANGES).name(),
           AclOperation.WRITE,
           "gives workloads their clusters and capacities");
     }
@@ -173,9 +203,9 @@ public final class Acls {
       plannerOfPools();
     }
     if (extensions.contains(Extension.GROWTH)) {
-      topic(topics.tableFills().name(), AclOperation.READ, "reads how full hashed tables are");
-      topic(topics.tableForecasts().name(), AclOperation.WRITE, "writes forecasts");
-      topic(topics.currentForecasts().name(), AclOperation.WRITE, "writes the latest forecasts");
+      topic(topics.of(TABLE_FILLS).name(), AclOperation.READ, "reads how full hashed tables are");
+      topic(topics.of(TABLE_FORECASTS).name(), AclOperation.WRITE, "writes forecasts");
+      topic(topics.of(CURRENT_FORECASTS).name(), AclOperation.WRITE, "writes the latest forecasts");
     }
     for (TopologyName topology : TopologyName.inUse(extensions)) {
       for (StoreName store : StoreName.of(topology)) {
@@ -185,11 +215,12 @@ public final class Acls {
   }
 
   private void plannerOfPools() {
-    topic(topics.poolChanges().name(), AclOperation.READ, "reads changes of pools");
-    both(topics.curveRequests().name(), "written by the pool topology, read by curves");
-    both(topics.throughputCurves().name(), "written by the curves topology, read by pool");
-    topic(topics.allocations().name(), AclOperation.WRITE, "writes allocations");
-    topic(topics.currentAllocations().name(), AclOperation.WRITE, "writes the latest allocations");
+    topic(topics.of(POOL_CHANGES).name(), AclOperation.READ, "reads changes of pools");
+    both(topics.of(CURVE_REQUESTS).name(), "written by the pool topology, read by curves");
+    both(topics.of(THROUGHPUT_CURVES).name(), "written by the curves topology, read by pool");
+    topic(topics.of(ALLOCATIONS).name(), AclOperation.WRITE, "writes allocations");
+    topic(
+        topics.of(CURRENT_ALLOCATIONS).name(), AclOperation.WRITE, "writes the latest allocations");
   }
 
   private void both(String topic, String reason) {

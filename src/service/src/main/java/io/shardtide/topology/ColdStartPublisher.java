@@ -1,5 +1,8 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.state.ModelDecision;
 import io.shardtide.wire.Registry;
@@ -76,8 +79,8 @@ final class ColdStartPublisher {
       Optional<FirstModel> publish = first.get();
       if (publish.isPresent()) {
         producer.beginTransaction();
-        producer.send(bytes(topics.costModels(), hardware, publish.get().model()));
-        producer.send(bytes(topics.modelDecisions(), hardware, publish.get().decision()));
+        producer.send(bytes(topics.of(COST_MODELS), hardware, publish.get().model()));
+        producer.send(bytes(topics.of(MODEL_DECISIONS), hardware, publish.get().decision()));
         producer.commitTransaction();
       }
     } catch (ProducerFencedException | InvalidProducerEpochException e) {

@@ -1,5 +1,10 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURVE_REQUESTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+
 import io.shardtide.allocation.Curve;
 import io.shardtide.allocation.CurveStep;
 import io.shardtide.allocation.CurveTask;
@@ -52,10 +57,10 @@ public final class CurvesTopology {
       PlannerMetrics metrics,
       RegistryRetry retry) {
     return new SingleProcessorTopology(TopologyName.CURVES, registry, topics, metrics, retry)
-        .reads(NodeName.READ_PREDICTIONS, topics.costPredictions())
-        .reads(NodeName.READ_REQUESTS, topics.curveRequests())
-        .reads(NodeName.READ_PLANS, topics.shardingPlans())
-        .writes(NodeName.WRITE_CURVES, topics.throughputCurves())
+        .reads(NodeName.READ_PREDICTIONS, topics.of(COST_PREDICTIONS))
+        .reads(NodeName.READ_REQUESTS, topics.of(CURVE_REQUESTS))
+        .reads(NodeName.READ_PLANS, topics.of(SHARDING_PLANS))
+        .writes(NodeName.WRITE_CURVES, topics.of(THROUGHPUT_CURVES))
         .build(
             NodeName.PREDICT_CURVES,
             skeleton -> new PredictCurves(skeleton, topics, step, models, searches, metrics));
@@ -106,12 +111,12 @@ public final class CurvesTopology {
       this.searches = searches;
       this.metrics = metrics;
       // Planning rejects those that cannot be decoded.
-      on(topics.costPredictions(), CostPredictions::workloadId, this::onPredictions)
+      on(topics.of(COST_PREDICTIONS), this::onPredictions)
           .skippingInvalid()
           .gapless()
           .deletedBy(CostPredictions::isDeletion);
-      on(topics.curveRequests(), CurveRequest::workloadId, this::onRequest);
-      on(topics.shardingPlans(), ShardingPlan::workloadId, this::onPlan).skippingInvalid();
+      on(topics.of(CURVE_REQUESTS), this::onRequest);
+      on(topics.of(SHARDING_PLANS), this::onPlan).skippingInvalid();
     }
 
     @Override

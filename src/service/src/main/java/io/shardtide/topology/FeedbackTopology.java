@@ -1,14 +1,19 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.ACCEPTED_STATUSES;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.DEVICE_SPEEDS;
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.learn.Feedback;
 import io.shardtide.learn.FeedbackStep;
 import io.shardtide.learn.FeedbackTables;
-import io.shardtide.plan.MeasuredCosts;
-import io.shardtide.plan.PlanStatus;
-import io.shardtide.plan.ShardingPlan;
-import io.shardtide.state.AcceptedStatus;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
@@ -40,14 +45,14 @@ public final class FeedbackTopology {
       PlannerMetrics metrics,
       RegistryRetry retry) {
     return new SingleProcessorTopology(TopologyName.FEEDBACK, registry, topics, metrics, retry)
-        .reads(NodeName.READ_PREDICTIONS, topics.costPredictions())
-        .reads(NodeName.READ_PLANS, topics.shardingPlans())
-        .reads(NodeName.READ_STATUS, topics.planStatus())
-        .reads(NodeName.READ_MEASURED, topics.measuredCosts())
-        .writes(NodeName.WRITE_SAMPLES, topics.trainingSamples())
-        .writes(NodeName.WRITE_ALARMS, topics.driftAlarms())
-        .writes(NodeName.WRITE_SPEEDS, topics.deviceSpeeds())
-        .readsLatest(NodeName.TAKE_ACCEPTED, topics.acceptedStatuses())
+        .reads(NodeName.READ_PREDICTIONS, topics.of(COST_PREDICTIONS))
+        .reads(NodeName.READ_PLANS, topics.of(SHARDING_PLANS))
+        .reads(NodeName.READ_STATUS, topics.of(PLAN_STATUS))
+        .reads(NodeName.READ_MEASURED, topics.of(MEASURED_COSTS))
+        .writes(NodeName.WRITE_SAMPLES, topics.of(TRAINING_SAMPLES))
+        .writes(NodeName.WRITE_ALARMS, topics.of(DRIFT_ALARMS))
+        .writes(NodeName.WRITE_SPEEDS, topics.of(DEVICE_SPEEDS))
+        .readsLatest(NodeName.TAKE_ACCEPTED, topics.of(ACCEPTED_STATUSES))
         .build(
             NodeName.COMPARE_COSTS,
             skeleton -> new Compare(skeleton, topics, step, models, metrics));
@@ -70,8 +75,7 @@ public final class FeedbackTopology {
       this.metrics = metrics;
       // Planning reads these too, and rejects invalid ones.
       on(
-              topics.costPredictions(),
-              CostPredictions::workloadId,
+              topics.of(COST_PREDICTIONS),
               (part, source, timestamp) -> {
                 step.onPredictions(store, part);
                 if (part.isDeletion()) {
@@ -83,17 +87,12 @@ public final class FeedbackTopology {
           .deletedBy(CostPredictions::isDeletion);
       // Planning judges these. Members of one group read the same topics, those of the version
       // before too.
-      on(topics.planStatus(), PlanStatus::workloadId, (status, source, timestamp) -> {})
-          .skippingInvalid();
-      on(
-              topics.shardingPlans(),
-              ShardingPlan::workloadId,
-              (plan, source, timestamp) -> step.onPlan(store, plan))
+      on(topics.of(PLAN_STATUS), (status, source, timestamp) -> {}).skippingInvalid();
+      on(topics.of(SHARDING_PLANS), (plan, source, timestamp) -> step.onPlan(store, plan))
           .gapless()
           .when(plan -> models.isDecided(plan.origin().modelId()));
       on(
-          topics.measuredCosts(),
-          MeasuredCosts::workloadId,
+          topics.of(MEASURED_COSTS),
           (costs, source, timestamp) -> publish(step.measure(store, costs), timestamp));
     }
 
@@ -105,7 +104,7 @@ public final class FeedbackTopology {
               stores.open(StoreName.PLANNED_TABLES),
               stores.open(StoreName.MEASURED_PLANS),
               stores.open(StoreName.RESIDUAL_WINDOWS),
-              latest(topics.acceptedStatuses(), AcceptedStatus::workloadId)::of);
+              latest(topics.of(ACCEPTED_STATUSES))::of);
       slow = metrics.feedback().open();
     }
 

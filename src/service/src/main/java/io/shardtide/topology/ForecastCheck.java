@@ -1,5 +1,7 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
+
 import io.shardtide.client.Endpoint;
 import io.shardtide.client.ForecastReader;
 import io.shardtide.config.ServiceSettings;
@@ -38,7 +40,7 @@ final class ForecastCheck {
    */
   static CheckResult run(Admin admin, Topics topics, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
-    String topic = topics.currentForecasts().name();
+    String topic = topics.of(CURRENT_FORECASTS).name();
     if (!admin.listTopics().names().get().contains(topic)) {
       return CheckResult.ok(NAME, "no planner with growth.enabled=true has started yet");
     }

@@ -1,5 +1,12 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+import static io.shardtide.wire.TopicType.TABLE_FORECASTS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.growth.FillReport;
 import io.shardtide.growth.GrowthStep;
@@ -35,12 +42,12 @@ public final class GrowthTopology {
       PlannerMetrics metrics,
       RegistryRetry retry) {
     return new SingleProcessorTopology(TopologyName.GROWTH, registry, topics, metrics, retry)
-        .reads(NodeName.READ_PREDICTIONS, topics.costPredictions())
-        .reads(NodeName.READ_FILLS, topics.tableFills())
-        .writes(NodeName.WRITE_FORECASTS, topics.tableForecasts())
-        .writes(NodeName.WRITE_CURRENT_FORECASTS, topics.currentForecasts())
-        .writes(NodeName.WRITE_CHANGES, topics.workloadChanges())
-        .writes(NodeName.WRITE_INFEASIBLE, topics.infeasibleWorkloads())
+        .reads(NodeName.READ_PREDICTIONS, topics.of(COST_PREDICTIONS))
+        .reads(NodeName.READ_FILLS, topics.of(TABLE_FILLS))
+        .writes(NodeName.WRITE_FORECASTS, topics.of(TABLE_FORECASTS))
+        .writes(NodeName.WRITE_CURRENT_FORECASTS, topics.of(CURRENT_FORECASTS))
+        .writes(NodeName.WRITE_CHANGES, topics.of(WORKLOAD_CHANGES))
+        .writes(NodeName.WRITE_INFEASIBLE, topics.of(INFEASIBLE_WORKLOADS))
         .build(
             NodeName.FORECAST_TABLES,
             skeleton -> new ForecastTables(skeleton, topics, step, metrics));
@@ -57,11 +64,11 @@ public final class GrowthTopology {
       this.step = step;
       this.metrics = metrics;
       // Planning reads these too, and rejects invalid ones.
-      on(topics.costPredictions(), CostPredictions::workloadId, this::onPredictions)
+      on(topics.of(COST_PREDICTIONS), this::onPredictions)
           .skippingInvalid()
           .gapless()
           .deletedBy(CostPredictions::isDeletion);
-      on(topics.tableFills(), FillReport::workloadId, this::report);
+      on(topics.of(TABLE_FILLS), this::report);
     }
 
     @Override

@@ -8,7 +8,6 @@ import io.shardtide.workload.HeldRecord;
 import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.SourcePosition;
 import java.util.OptionalInt;
-import java.util.function.Function;
 import java.util.function.Predicate;
 
 /**
@@ -19,7 +18,7 @@ import java.util.function.Predicate;
 final class Input<V> {
   private final RecordDecoder<V> decoder;
   private final OptionalInt partitions;
-  private final Function<V, String> keyOf;
+  private final Topic<V> topic;
   private final Handler<V> handler;
   private Predicate<V> deletes = value -> false;
   private boolean rejects = true;
@@ -41,10 +40,10 @@ final class Input<V> {
     void handle(V value, SourcePosition source, long timestamp);
   }
 
-  Input(Skeleton skeleton, Topic<V> topic, Function<V, String> keyOf, Handler<V> handler) {
-    decoder = new RecordDecoder<>(skeleton.registry(), topic, keyOf);
+  Input(Skeleton skeleton, Topic<V> topic, Handler<V> handler) {
+    decoder = new RecordDecoder<>(skeleton.registry(), topic);
     partitions = skeleton.topics().partitions(topic);
-    this.keyOf = keyOf;
+    this.topic = topic;
     this.handler = handler;
   }
 
@@ -85,7 +84,7 @@ final class Input<V> {
   }
 
   String key(V value) {
-    return keyOf.apply(value);
+    return topic.type().keyOf(value);
   }
 
   void handle(V value, HeldRecord record) {

@@ -17,7 +17,6 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Function;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
@@ -59,8 +58,8 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   /** Handles the records of a topic; called by constructors. */
-  final <V> Input<V> on(Topic<V> topic, Function<V, String> keyOf, Input.Handler<V> handler) {
-    Input<V> input = new Input<>(skeleton, topic, keyOf, handler);
+  final <V> Input<V> on(Topic<V> topic, Input.Handler<V> handler) {
+    Input<V> input = new Input<>(skeleton, topic, handler);
     inputs.put(topic.name(), input);
     return input;
   }
@@ -97,8 +96,8 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   /** Opens the latest records of a topic; called by {@link #open}. */
-  final <V> LatestRecords<V> latest(Topic<V> topic, Function<V, String> keyOf) {
-    return new LatestRecords<>(context, skeleton, topic, keyOf);
+  final <V> LatestRecords<V> latest(Topic<V> topic) {
+    return new LatestRecords<>(context, skeleton, topic);
   }
 
   @Override

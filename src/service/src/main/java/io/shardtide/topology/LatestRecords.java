@@ -6,7 +6,6 @@ import io.shardtide.wire.Topic;
 import io.shardtide.workload.SourcePosition;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
-import java.util.function.Function;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.serialization.StringDeserializer;
@@ -30,14 +29,10 @@ final class LatestRecords<V> {
   private final RecordDecoder<V> decoder;
   private final SourcePosition anywhere;
 
-  LatestRecords(
-      ProcessorContext<?, ?> context,
-      Skeleton skeleton,
-      Topic<V> topic,
-      Function<V, String> keyOf) {
+  LatestRecords(ProcessorContext<?, ?> context, Skeleton skeleton, Topic<V> topic) {
     store = context.getStateStore(storeOf(topic));
     retry = skeleton.retry();
-    decoder = new RecordDecoder<>(skeleton.registry(), topic, keyOf);
+    decoder = new RecordDecoder<>(skeleton.registry(), topic);
     anywhere = new SourcePosition(topic.name(), 0, 0);
   }
 
@@ -58,7 +53,7 @@ final class LatestRecords<V> {
   }
 
   private static String storeOf(Topic<?> topic) {
-    return "latest-" + topic.codec().avroType().getSimpleName();
+    return "latest-" + topic.type().codec().avroType().getSimpleName();
   }
 
   /** Returns the latest record of a key; empty if there is none, or it cannot be decoded. */

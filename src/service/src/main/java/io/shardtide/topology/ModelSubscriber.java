@@ -1,5 +1,7 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostModels;
 import io.shardtide.cost.ModelBundle;
@@ -213,9 +215,9 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
     config.put(ProducerConfig.ACKS_CONFIG, "all");
     try (KafkaProducer<String, ModelBundle> producer =
         new KafkaProducer<>(
-            config, new StringSerializer(), registry.serde(topics.costModels()).serializer())) {
+            config, new StringSerializer(), registry.serde(topics.of(COST_MODELS)).serializer())) {
       producer
-          .send(new ProducerRecord<>(topics.costModels().name(), bundle.hardware(), bundle))
+          .send(new ProducerRecord<>(topics.of(COST_MODELS).name(), bundle.hardware(), bundle))
           .get();
     }
     readNew();
@@ -227,7 +229,7 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
     if (model == null) {
       throw new IllegalStateException(
           "There is no model %s on %s, which has %s"
-              .formatted(modelId, topics.costModels().name(), models.keySet()));
+              .formatted(modelId, topics.of(COST_MODELS).name(), models.keySet()));
     }
     return model;
   }
@@ -273,7 +275,7 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
       if (System.nanoTime() > end) {
         throw new IllegalStateException(
             "The first model of \"%s\" must be on %s within %d s after it was published"
-                .formatted(hardware, topics.costModels().name(), VISIBLE_WITHIN.toSeconds()));
+                .formatted(hardware, topics.of(COST_MODELS).name(), VISIBLE_WITHIN.toSeconds()));
       }
       try {
         Thread.sleep(VISIBLE_POLL_MS);
@@ -339,9 +341,8 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
       TopicReader opened =
           new TopicReader(clientConfig, registry)
               .handle(
-                  topics.costModels(),
+                  topics.of(COST_MODELS),
                   StartPosition.BEGINNING,
-                  Optional.of(ModelBundle::hardware),
                   (position, writtenAt, bundle) -> onModel(bundle))
               .onUndecodable(ModelSubscriber::skip);
       opened.open();

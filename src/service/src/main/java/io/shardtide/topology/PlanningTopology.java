@@ -1,9 +1,15 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.ACCEPTED_STATUSES;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.DEVICE_SPEEDS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.cost.CostPredictions;
-import io.shardtide.plan.DeviceSpeeds;
 import io.shardtide.plan.Effort;
-import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.state.AcceptedStatus;
 import io.shardtide.state.PendingWork;
@@ -62,13 +68,13 @@ public final class PlanningTopology {
       PlannerMetrics metrics,
       RegistryRetry retry) {
     return new SingleProcessorTopology(TopologyName.PLANNING, registry, topics, metrics, retry)
-        .reads(NodeName.READ_PREDICTIONS, topics.costPredictions())
-        .reads(NodeName.READ_STATUS, topics.planStatus())
-        .reads(NodeName.READ_SPEEDS, topics.deviceSpeeds())
-        .writes(NodeName.WRITE_PLANS, topics.shardingPlans())
-        .writes(NodeName.WRITE_CURRENT_PLANS, topics.currentPlans())
-        .writes(NodeName.WRITE_ACCEPTED, topics.acceptedStatuses())
-        .writes(NodeName.WRITE_INFEASIBLE, topics.infeasibleWorkloads())
+        .reads(NodeName.READ_PREDICTIONS, topics.of(COST_PREDICTIONS))
+        .reads(NodeName.READ_STATUS, topics.of(PLAN_STATUS))
+        .reads(NodeName.READ_SPEEDS, topics.of(DEVICE_SPEEDS))
+        .writes(NodeName.WRITE_PLANS, topics.of(SHARDING_PLANS))
+        .writes(NodeName.WRITE_CURRENT_PLANS, topics.of(CURRENT_PLANS))
+        .writes(NodeName.WRITE_ACCEPTED, topics.of(ACCEPTED_STATUSES))
+        .writes(NodeName.WRITE_INFEASIBLE, topics.of(INFEASIBLE_WORKLOADS))
         .build(
             NodeName.PLAN_GENERATIONS,
             skeleton ->
@@ -134,17 +140,13 @@ public final class PlanningTopology {
       this.background = background;
       this.nanoTime = nanoTime;
       this.metrics = metrics;
-      on(topics.costPredictions(), CostPredictions::workloadId, this::onPredictions)
+      on(topics.of(COST_PREDICTIONS), this::onPredictions)
           .gapless()
           .deletedBy(CostPredictions::isDeletion)
           .when(part -> part.isDeletion() || models.isDecided(part.modelId()));
+      on(topics.of(PLAN_STATUS), (status, source, timestamp) -> tell(step.report(store, status)));
       on(
-          topics.planStatus(),
-          PlanStatus::workloadId,
-          (status, source, timestamp) -> tell(step.report(store, status)));
-      on(
-          topics.deviceSpeeds(),
-          DeviceSpeeds::workloadId,
+          topics.of(DEVICE_SPEEDS),
           (slow, source, timestamp) ->
               planIfDue(slow.workloadId(), step.onSpeeds(store, slow), timestamp));
     }

@@ -1,5 +1,12 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.ALLOCATIONS;
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.CURVE_REQUESTS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.micrometer.core.instrument.Timer;
 import io.shardtide.allocation.PoolDecision;
 import io.shardtide.allocation.PoolStep;
@@ -54,12 +61,12 @@ public final class PoolTopology {
       PlannerMetrics metrics,
       RegistryRetry retry) {
     return new SingleProcessorTopology(TopologyName.POOL, registry, topics, metrics, retry)
-        .reads(NodeName.READ_POOLS, topics.poolChanges())
-        .reads(NodeName.READ_CURVES, topics.throughputCurves())
-        .writes(NodeName.WRITE_REQUESTS, topics.curveRequests())
-        .writes(NodeName.WRITE_ALLOCATIONS, topics.allocations())
-        .writes(NodeName.WRITE_CURRENT_ALLOCATIONS, topics.currentAllocations())
-        .writes(NodeName.WRITE_CHANGES, topics.workloadChanges())
+        .reads(NodeName.READ_POOLS, topics.of(POOL_CHANGES))
+        .reads(NodeName.READ_CURVES, topics.of(THROUGHPUT_CURVES))
+        .writes(NodeName.WRITE_REQUESTS, topics.of(CURVE_REQUESTS))
+        .writes(NodeName.WRITE_ALLOCATIONS, topics.of(ALLOCATIONS))
+        .writes(NodeName.WRITE_CURRENT_ALLOCATIONS, topics.of(CURRENT_ALLOCATIONS))
+        .writes(NodeName.WRITE_CHANGES, topics.of(WORKLOAD_CHANGES))
         .build(
             NodeName.ALLOCATE_POOLS,
             skeleton -> new AllocatePools(skeleton, topics, step, metrics));
@@ -83,8 +90,8 @@ public final class PoolTopology {
       super(skeleton);
       this.step = step;
       this.metrics = metrics;
-      on(topics.poolChanges(), PoolChange::poolId, this::apply);
-      on(topics.throughputCurves(), CurveReport::poolId, this::onCurve);
+      on(topics.of(POOL_CHANGES), this::apply);
+      on(topics.of(THROUGHPUT_CURVES), this::onCurve);
     }
 
     @Override

@@ -1,5 +1,7 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.QUARANTINE;
+
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
@@ -8,7 +10,6 @@ import io.shardtide.wire.Topics;
 import io.shardtide.workload.Quarantine;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
@@ -27,7 +28,7 @@ final class QuarantineCheck {
    */
   static CheckResult run(Admin admin, Topics topics, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
-    if (!admin.listTopics().names().get().contains(topics.quarantine().name())) {
+    if (!admin.listTopics().names().get().contains(topics.of(QUARANTINE).name())) {
       return CheckResult.ok(NAME, "no planner of this version has started yet");
     }
     Map<String, Quarantine> latest = new TreeMap<>();
@@ -37,9 +38,8 @@ final class QuarantineCheck {
         TopicReader reader =
             new TopicReader(PlannerService.clients(settings), registry)
                 .handle(
-                    topics.quarantine(),
+                    topics.of(QUARANTINE),
                     StartPosition.BEGINNING,
-                    Optional.of(Quarantine::key),
                     (position, writtenAt, quarantine) ->
                         latest.put(
                             KeyedStore.key(quarantine.topology(), quarantine.key()), quarantine))) {
@@ -50,7 +50,7 @@ final class QuarantineCheck {
       return CheckResult.warning(
           NAME,
           "%s cannot be read: %s"
-              .formatted(topics.quarantine().name(), AuthorizationErrors.describe(e, settings)),
+              .formatted(topics.of(QUARANTINE).name(), AuthorizationErrors.describe(e, settings)),
           "grant what ./shardtide acls --role dashboard prints");
     }
     List<Quarantine> held = latest.values().stream().filter(Quarantine::entered).toList();

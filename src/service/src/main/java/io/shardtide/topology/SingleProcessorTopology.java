@@ -1,5 +1,8 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.QUARANTINE;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -51,8 +54,8 @@ final class SingleProcessorTopology {
             retry,
             new FailedAttempts(System::nanoTime),
             Faults.INJECTED.get());
-    writes(NodeName.WRITE_REJECTED, topics.rejectedEvents());
-    writes(NodeName.WRITE_QUARANTINE, topics.quarantine());
+    writes(NodeName.WRITE_REJECTED, topics.of(REJECTED_EVENTS));
+    writes(NodeName.WRITE_QUARANTINE, topics.of(QUARANTINE));
   }
 
   /** Adds a source topic. */

@@ -1,5 +1,7 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.QUARANTINE;
+
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
@@ -106,7 +108,7 @@ final class StateCheck {
       throws InterruptedException, ExecutionException {
     String prefix = settings.topics().prefix();
     Set<String> topics = admin.listTopics().names().get();
-    boolean hadQuarantine = topics.contains(Topics.withPrefix(prefix).quarantine().name());
+    boolean hadQuarantine = topics.contains(Topics.withPrefix(prefix).of(QUARANTINE).name());
     for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
       for (StoreName store : StoreName.of(topology)) {
         // The topic of quarantines came with the new stores.

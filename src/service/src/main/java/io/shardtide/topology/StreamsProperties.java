@@ -2,7 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.tls.ReloadingSslEngineFactory;
-import io.shardtide.wire.Topics;
+import io.shardtide.wire.TopicType;
 import java.time.Duration;
 import java.util.Properties;
 import java.util.SortedMap;
@@ -26,7 +26,7 @@ final class StreamsProperties {
    * Segment size of changelogs: two of the largest records, as of {@link io.shardtide.wire.Topic}'s
    * compacted topics. Kafka's default is 1 GiB.
    */
-  private static final int CHANGELOG_SEGMENT_BYTES = 2 * Topics.LARGE_RECORD_BYTES;
+  private static final int CHANGELOG_SEGMENT_BYTES = 2 * TopicType.LARGE_RECORD_BYTES;
 
   private StreamsProperties() {}
 
@@ -68,10 +68,10 @@ final class StreamsProperties {
     properties.put(StreamsConfig.producerPrefix(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG), 60_000);
     properties.put(
         StreamsConfig.producerPrefix(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
-        2 * Topics.LARGE_RECORD_BYTES);
+        2 * TopicType.LARGE_RECORD_BYTES);
     properties.put(
         StreamsConfig.topicPrefix(TopicConfig.MAX_MESSAGE_BYTES_CONFIG),
-        Integer.toString(Topics.LARGE_RECORD_BYTES));
+        Integer.toString(TopicType.LARGE_RECORD_BYTES));
     // A restore reads all of the segment that Kafka writes to, which it never compacts.
     properties.put(
         StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG),

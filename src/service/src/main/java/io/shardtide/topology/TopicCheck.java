@@ -1,5 +1,20 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.ACCEPTED_STATUSES;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURVE_REQUESTS;
+import static io.shardtide.wire.TopicType.DEVICE_SPEEDS;
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.QUARANTINE;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import com.github.freva.asciitable.AsciiTable;
 import com.github.freva.asciitable.Column;
 import com.github.freva.asciitable.ColumnData;
@@ -243,19 +258,19 @@ public final class TopicCheck {
    */
   static Set<Topic<?>> read(Topics topics) {
     return Set.of(
-        topics.workloadChanges(),
-        topics.costPredictions(),
-        topics.planStatus(),
-        topics.acceptedStatuses(),
-        topics.shardingPlans(),
-        topics.measuredCosts(),
-        topics.trainingSamples(),
-        topics.driftAlarms(),
-        topics.deviceSpeeds(),
-        topics.poolChanges(),
-        topics.curveRequests(),
-        topics.throughputCurves(),
-        topics.tableFills());
+        topics.of(WORKLOAD_CHANGES),
+        topics.of(COST_PREDICTIONS),
+        topics.of(PLAN_STATUS),
+        topics.of(ACCEPTED_STATUSES),
+        topics.of(SHARDING_PLANS),
+        topics.of(MEASURED_COSTS),
+        topics.of(TRAINING_SAMPLES),
+        topics.of(DRIFT_ALARMS),
+        topics.of(DEVICE_SPEEDS),
+        topics.of(POOL_CHANGES),
+        topics.of(CURVE_REQUESTS),
+        topics.of(THROUGHPUT_CURVES),
+        topics.of(TABLE_FILLS));
   }
 
   private boolean isRead(Topic<?> topic) {
@@ -361,7 +376,7 @@ public final class TopicCheck {
     for (Topic<?> topic : topics.all()) {
       if (!existing.containsKey(topic.name())) {
         created = true;
-        if (topic.equals(topics.quarantine())) {
+        if (topic.equals(topics.of(QUARANTINE))) {
           StateCheck.createNew(admin, settings, partitionsRead(existing));
         }
         create(wanted(topic, existing), new CreateTopicsOptions());

@@ -3,7 +3,7 @@ package io.shardtide.topology;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.ShellWord;
 import io.shardtide.wire.Topic;
-import io.shardtide.wire.Topic.Retention;
+import io.shardtide.wire.TopicType.Retention;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -59,9 +59,9 @@ final class TopicRules {
     this(
         settings,
         topic.name(),
-        topic.retention(),
+        topic.type().retention(),
         topic.maxMessageBytes(),
-        topic.leastMessageBytes(),
+        Math.min(topic.maxMessageBytes(), topic.type().leastMessageBytes()),
         copies);
   }
 

@@ -1,5 +1,10 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.learn.RetrainingRun;
@@ -46,10 +51,10 @@ public final class TrainingTopology {
       PlannerMetrics metrics,
       RegistryRetry retry) {
     return new SingleProcessorTopology(TopologyName.TRAINING, registry, topics, metrics, retry)
-        .reads(NodeName.READ_SAMPLES, topics.trainingSamples())
-        .reads(NodeName.READ_ALARMS, topics.driftAlarms())
-        .writes(NodeName.WRITE_MODELS, topics.costModels())
-        .writes(NodeName.WRITE_DECISIONS, topics.modelDecisions())
+        .reads(NodeName.READ_SAMPLES, topics.of(TRAINING_SAMPLES))
+        .reads(NodeName.READ_ALARMS, topics.of(DRIFT_ALARMS))
+        .writes(NodeName.WRITE_MODELS, topics.of(COST_MODELS))
+        .writes(NodeName.WRITE_DECISIONS, topics.of(MODEL_DECISIONS))
         .build(
             NodeName.TRAIN_MODELS,
             skeleton ->
@@ -85,11 +90,8 @@ public final class TrainingTopology {
       this.executor = executor;
       this.nanoTime = nanoTime;
       this.metrics = metrics;
-      on(
-          topics.trainingSamples(),
-          CostSample::hardware,
-          (sample, source, timestamp) -> onSample(sample));
-      on(topics.driftAlarms(), DriftAlarm::hardware, (alarm, source, timestamp) -> onAlarm(alarm));
+      on(topics.of(TRAINING_SAMPLES), (sample, source, timestamp) -> onSample(sample));
+      on(topics.of(DRIFT_ALARMS), (alarm, source, timestamp) -> onAlarm(alarm));
     }
 
     @Override

@@ -2,7 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.StoreSerdes;
-import io.shardtide.wire.Topics;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.HeldRecord;
 import io.shardtide.workload.Quarantine;
 import java.nio.charset.StandardCharsets;
@@ -47,7 +47,7 @@ final class WaitingRoom {
   static final int RECORD_OVERHEAD_BYTES = 512;
 
   /** Largest record that the changelog accepts inside a {@link HeldRecord}. */
-  private static final int MAX_RECORD_BYTES = Topics.LARGE_RECORD_BYTES - (64 << 10);
+  private static final int MAX_RECORD_BYTES = TopicType.LARGE_RECORD_BYTES - (64 << 10);
 
   /** How many records are tried at once, so that they do not hold up other keys. */
   private static final int TRIED_AT_ONCE = 100;

@@ -1,5 +1,9 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.step.WorkloadStep;
@@ -46,9 +50,9 @@ public final class WorkloadTopology {
       PlannerMetrics metrics,
       RegistryRetry retry) {
     return new SingleProcessorTopology(TopologyName.WORKLOAD, registry, topics, metrics, retry)
-        .reads(NodeName.READ_CHANGES, topics.workloadChanges())
-        .writes(NodeName.WRITE_PREDICTIONS, topics.costPredictions())
-        .writes(NodeName.WRITE_CURRENT_PREDICTIONS, topics.currentPredictions())
+        .reads(NodeName.READ_CHANGES, topics.of(WORKLOAD_CHANGES))
+        .writes(NodeName.WRITE_PREDICTIONS, topics.of(COST_PREDICTIONS))
+        .writes(NodeName.WRITE_CURRENT_PREDICTIONS, topics.of(CURRENT_PREDICTIONS))
         .build(
             NodeName.APPLY_CHANGES,
             skeleton -> new Apply(skeleton, topics, step, models, metrics, retry));
@@ -80,11 +84,11 @@ public final class WorkloadTopology {
       sizes =
           new SizeLimit<>(
               skeleton.registry(),
-              topics.currentPredictions().maxMessageBytes()
-                      < topics.costPredictions().maxMessageBytes()
-                  ? topics.currentPredictions()
-                  : topics.costPredictions());
-      on(topics.workloadChanges(), WorkloadChange::workloadId, this::apply)
+              topics.of(CURRENT_PREDICTIONS).maxMessageBytes()
+                      < topics.of(COST_PREDICTIONS).maxMessageBytes()
+                  ? topics.of(CURRENT_PREDICTIONS)
+                  : topics.of(COST_PREDICTIONS));
+      on(topics.of(WORKLOAD_CHANGES), this::apply)
           .deletedBy(WorkloadChange::isDeletion)
           .when(event -> clusters(event).allMatch(models::isDecided));
     }

@@ -12,10 +12,7 @@ import java.util.SortedSet;
  * @param added tables that only the later plan has
  * @param dropped tables that only the earlier plan has
  */
-public record DiffView(
-    List<MovedShard> moved,
-    SortedSet<String> added,
-    SortedSet<String> dropped) {
+public record DiffView(List<MovedShard> moved, SortedSet<String> added, SortedSet<String> dropped) {
   /**
    * A part of a table that moves from one device to another, or to each other one.
    *

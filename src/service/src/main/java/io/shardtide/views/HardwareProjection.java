@@ -86,12 +86,13 @@ final class HardwareProjection {
                 Collectors.groupingBy(
                     PlanSummary::modelId,
                     TreeMap::new,
-                    Collectors.collectingAndThen(
-                        Collectors.toList(), HardwareProjection::latest)));
+                    Collectors.collectingAndThen(Collectors.toList(), HardwareProjection::latest)));
     List<ResidualPoint> steps = new ArrayList<>();
     for (WorkloadProjection workload : workloads) {
       for (MeasuredStep measured : workload.measured()) {
-        workload.plan(measured.planId()).ifPresent(plan -> steps.add(step(plan.summary(), measured)));
+        workload
+            .plan(measured.planId())
+            .ifPresent(plan -> steps.add(step(plan.summary(), measured)));
       }
     }
     return new LearningView(

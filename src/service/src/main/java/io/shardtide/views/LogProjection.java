@@ -82,9 +82,7 @@ final class LogProjection {
 
   synchronized void apply(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
     OptionalDouble answered = latencies.answered(plan.origin().source(), writtenAt);
-    workloads
-        .changed(plan.workloadId())
-        .apply(PlanSummary.of(plan, answered), at, false, kept());
+    workloads.changed(plan.workloadId()).apply(PlanSummary.of(plan, answered), at, false, kept());
     logEvent(
         EventKind.PLAN,
         writtenAt,
@@ -269,7 +267,13 @@ final class LogProjection {
         .map(
             w ->
                 new WorkloadView(
-                    row(w), w.cluster(), w.infeasible(), w.plans(), w.measured(), w.forecasts(), pool));
+                    row(w),
+                    w.cluster(),
+                    w.infeasible(),
+                    w.plans(),
+                    w.measured(),
+                    w.forecasts(),
+                    pool));
   }
 
   synchronized Optional<WorkloadProjection.LocatedPlan> plan(String planId) {

@@ -1,5 +1,8 @@
 package io.shardtide.views;
 
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.client.Endpoint;
 import io.shardtide.log.ClusterUnavailableException;
 import io.shardtide.log.OffsetRange;
@@ -91,11 +94,10 @@ final class PlanReader implements AutoCloseable {
                       TIMEOUT_MS)),
               registry);
       for (Topic<ShardingPlan> topic :
-          List.of(endpoint.topics().shardingPlans(), endpoint.topics().currentPlans())) {
+          List.of(endpoint.topics().of(SHARDING_PLANS), endpoint.topics().of(CURRENT_PLANS))) {
         reader.handle(
             topic,
             StartPosition.BEGINNING,
-            Optional.of(ShardingPlan::workloadId),
             (position, writtenAt, plan) -> found = Optional.of(plan));
       }
     }

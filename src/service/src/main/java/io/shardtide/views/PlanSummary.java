@@ -1,6 +1,5 @@
 package io.shardtide.views;
 
-import io.soabase.recordbuilder.core.RecordBuilder;
 import io.shardtide.plan.Bottleneck;
 import io.shardtide.plan.DeviceCost;
 import io.shardtide.plan.DeviceSpeed;
@@ -9,6 +8,7 @@ import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.Replication;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;

@@ -75,8 +75,6 @@ final class PoolsProjection {
 
   /** Returns what a workload asks of a pool and has of it; it has a claim on one at most. */
   synchronized Optional<PoolShare> share(String workloadId) {
-    return pools.values().stream()
-        .flatMap(pool -> pool.share(workloadId).stream())
-        .findFirst();
+    return pools.values().stream().flatMap(pool -> pool.share(workloadId).stream()).findFirst();
   }
 }

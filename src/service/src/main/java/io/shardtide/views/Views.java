@@ -1,30 +1,35 @@
 package io.shardtide.views;
 
+import static io.shardtide.wire.TopicType.ACCEPTED_STATUSES;
+import static io.shardtide.wire.TopicType.ALLOCATIONS;
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.client.Endpoint;
-import io.shardtide.cost.CostPredictions;
-import io.shardtide.cost.CostSample;
-import io.shardtide.cost.ModelBundle;
-import io.shardtide.growth.TableForecasts;
 import io.shardtide.log.RecordHandler;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.plan.InfeasibleWorkload;
-import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.PlanDiff;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.pool.Allocation;
-import io.shardtide.pool.CurveReport;
-import io.shardtide.pool.PoolChange;
-import io.shardtide.state.AcceptedStatus;
-import io.shardtide.state.DriftAlarm;
-import io.shardtide.state.ModelDecision;
 import io.shardtide.views.DiffView.MovedShard;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
-import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -32,7 +37,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
-import java.util.function.Function;
 
 /**
  * What the dashboard shows, kept up to date from the log. Each instance reads all partitions, and
@@ -81,8 +85,7 @@ public final class Views implements AutoCloseable {
     lag = new ConsumerLag(endpoint);
     statistics = projection.statistics(lag.now(), false);
     recent =
-        endpoint
-            .reader(registry)
+        followWorkloads(endpoint.reader(registry))
             .onCaughtUp(() -> caughtUp = true)
             .every(UPDATES, this::sendUpdates)
             .every(STATISTICS, this::sendStatistics)
@@ -90,26 +93,18 @@ public final class Views implements AutoCloseable {
             // Malformed events and reports are on rejected-events, which is shown.
             .onUndecodable(record -> {})
             .onFailure(failed);
-    followWorkloads();
     if (extensions.contains(Extension.POOLS)) {
       followPools();
     }
     if (extensions.contains(Extension.GROWTH)) {
       followLatest(
-          topics.currentForecasts(),
-          TableForecasts::workloadId,
-          projection::apply,
-          WorkloadProjection::forecastsDeleted);
+          recent, CURRENT_FORECASTS, projection::apply, WorkloadProjection::forecastsDeleted);
     }
     tables =
         endpoint
             .reader(registry)
-            .handle(
-                topics.currentPredictions(),
-                StartPosition.BEGINNING,
-                Optional.of(part -> PredictionKey.of(part).text()),
-                (RecordHandler<CostPredictions>) projection::apply)
-            .onTombstone(topics.currentPredictions(), (at, key) -> predictionDeleted(key))
+            .handle(topics.of(CURRENT_PREDICTIONS), StartPosition.BEGINNING, projection::apply)
+            .onTombstone(topics.of(CURRENT_PREDICTIONS), (at, key) -> predictionDeleted(key))
             .onCaughtUp(() -> tablesAreRead = true)
             .onFailure(failed);
     try {
@@ -136,57 +131,43 @@ public final class Views implements AutoCloseable {
     return new Views(endpoint, extensions, failed);
   }
 
-  private void followWorkloads() {
-    followLatest(
-        topics.currentPlans(),
-        ShardingPlan::workloadId,
-        projection::applyCurrent,
-        WorkloadProjection::planDeleted);
-    follow(
-        topics.workloadChanges(), RECENT_LARGE, WorkloadChange::workloadId, projection::apply);
-    follow(topics.shardingPlans(), RECENT_LARGE, ShardingPlan::workloadId, projection::apply);
-    follow(
-        topics.acceptedStatuses(),
-        RECENT,
-        AcceptedStatus::workloadId,
-        (at, writtenAt, accepted) ->
-            accepted.status().ifPresent(status -> projection.apply(at, writtenAt, status)));
-    follow(topics.measuredCosts(), RECENT, MeasuredCosts::workloadId, projection::apply);
-    follow(
-        topics.infeasibleWorkloads(), RECENT, InfeasibleWorkload::workloadId, projection::apply);
-    follow(topics.trainingSamples(), RECENT_SMALL, CostSample::hardware, projection::apply);
-    follow(topics.driftAlarms(), RECENT, DriftAlarm::hardware, projection::apply);
-    follow(topics.modelDecisions(), RECENT, ModelDecision::hardware, projection::apply);
-    follow(topics.costModels(), RECENT, ModelBundle::hardware, projection::apply);
-    recent.handle(topics.rejectedEvents(), RECENT_LARGE, Optional.empty(), projection::apply);
+  private TopicReader followWorkloads(TopicReader reader) {
+    followLatest(reader, CURRENT_PLANS, projection::applyCurrent, WorkloadProjection::planDeleted);
+    return reader
+        .handle(topics.of(WORKLOAD_CHANGES), RECENT_LARGE, projection::apply)
+        .handle(topics.of(SHARDING_PLANS), RECENT_LARGE, projection::apply)
+        .handle(
+            topics.of(ACCEPTED_STATUSES),
+            RECENT,
+            (at, writtenAt, accepted) ->
+                accepted.status().ifPresent(status -> projection.apply(at, writtenAt, status)))
+        .handle(topics.of(MEASURED_COSTS), RECENT, projection::apply)
+        .handle(topics.of(INFEASIBLE_WORKLOADS), RECENT, projection::apply)
+        .handle(topics.of(TRAINING_SAMPLES), RECENT_SMALL, projection::apply)
+        .handle(topics.of(DRIFT_ALARMS), RECENT, projection::apply)
+        .handle(topics.of(MODEL_DECISIONS), RECENT, projection::apply)
+        .handle(topics.of(COST_MODELS), RECENT, projection::apply)
+        .handle(topics.of(REJECTED_EVENTS), RECENT_LARGE, projection::apply);
   }
 
   private void followPools() {
-    follow(topics.poolChanges(), StartPosition.BEGINNING, PoolChange::poolId, pools::apply);
-    follow(topics.throughputCurves(), RECENT_SMALL, CurveReport::poolId, pools::apply);
-    follow(topics.allocations(), RECENT_LARGE, Allocation::poolId, pools::apply);
-    follow(
-        topics.currentAllocations(),
-        StartPosition.BEGINNING,
-        Allocation::poolId,
-        pools::applyCurrent);
-    recent.latestOnlyAtStart(topics.currentAllocations());
-  }
-
-  private <V> void follow(
-      Topic<V> topic, StartPosition start, Function<V, String> keyOf, RecordHandler<V> handler) {
-    recent.handle(topic, start, Optional.of(keyOf), handler);
+    recent
+        .handle(topics.of(POOL_CHANGES), StartPosition.BEGINNING, pools::apply)
+        .handle(topics.of(THROUGHPUT_CURVES), RECENT_SMALL, pools::apply)
+        .handle(topics.of(ALLOCATIONS), RECENT_LARGE, pools::apply)
+        .handle(topics.of(CURRENT_ALLOCATIONS), StartPosition.BEGINNING, pools::applyCurrent)
+        .latestOnlyAtStart(topics.of(CURRENT_ALLOCATIONS));
   }
 
   private <V> void followLatest(
-      Topic<V> topic,
-      Function<V, String> keyOf,
+      TopicReader reader,
+      TopicType<V> type,
       RecordHandler<V> handler,
       Consumer<WorkloadProjection> tombstone) {
-    follow(topic, StartPosition.BEGINNING, keyOf, handler);
-    recent
-        .onTombstone(topic, (at, workloadId) -> projection.delete(workloadId, tombstone))
-        .latestOnlyAtStart(topic);
+    reader
+        .handle(topics.of(type), StartPosition.BEGINNING, handler)
+        .onTombstone(topics.of(type), (at, id) -> projection.delete(id, tombstone))
+        .latestOnlyAtStart(topics.of(type));
   }
 
   private void sendUpdates() {

@@ -109,8 +109,7 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     queries.put("/api/plan", (views, of) -> views.plan(of.apply("id")));
     queries.put("/api/diff", (views, of) -> views.diff(of.apply("earlier"), of.apply("later")));
     queries.put(
-        "/api/why",
-        (views, of) -> Optional.of(exclusively(() -> actions.why(of.apply("plan")))));
+        "/api/why", (views, of) -> Optional.of(exclusively(() -> actions.why(of.apply("plan")))));
     queries.put("/api/pools", (views, of) -> Optional.of(views.pools()));
     queries.put("/api/pool", (views, of) -> views.pool(of.apply("id")));
     queries.put("/api/learning", (views, of) -> Optional.of(views.learning()));

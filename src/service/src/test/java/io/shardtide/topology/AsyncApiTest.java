@@ -163,7 +163,7 @@ class AsyncApiTest {
     assertThat(channel.get("x-compatibility").textValue()).isEqualTo("BACKWARD_TRANSITIVE");
     assertThat(channel.get("messages")).hasSize(1);
     JsonNode message = resolve(channel.get("messages").iterator().next());
-    Schema schema = topic.codec().schema();
+    Schema schema = topic.type().codec().schema();
     assertThat(message.get("name").textValue()).isEqualTo(schema.getFullName());
     assertThat(message.get("summary").textValue()).isEqualTo(schema.getDoc());
     assertThat(message.at("/payload/schemaFormat").textValue())

@@ -5,6 +5,8 @@ import static io.shardtide.testing.Fixtures.drop;
 import static io.shardtide.testing.Fixtures.event;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
@@ -61,14 +63,14 @@ class CurrentPredictionsTest {
             properties);
     changes =
         driver.createInputTopic(
-            topics.workloadChanges().name(),
+            topics.of(WORKLOAD_CHANGES).name(),
             new StringSerializer(),
-            registry.serde(topics.workloadChanges()).serializer());
+            registry.serde(topics.of(WORKLOAD_CHANGES)).serializer());
     current =
         driver.createOutputTopic(
-            topics.currentPredictions().name(),
+            topics.of(CURRENT_PREDICTIONS).name(),
             new StringDeserializer(),
-            registry.serde(topics.currentPredictions()).deserializer());
+            registry.serde(topics.of(CURRENT_PREDICTIONS)).deserializer());
   }
 
   @AfterEach

@@ -1,5 +1,12 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+import static io.shardtide.wire.TopicType.TABLE_FORECASTS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
@@ -209,19 +216,19 @@ class EachEventEndsTest {
     }
 
     private void publish(String key, byte[] value) {
-      ends.put("%s-0@%d".formatted(topics.workloadChanges().name(), events++), new TreeSet<>());
+      ends.put("%s-0@%d".formatted(topics.of(WORKLOAD_CHANGES).name(), events++), new TreeSet<>());
       pipe(
           TopologyName.WORKLOAD,
-          topics.workloadChanges().name(),
+          topics.of(WORKLOAD_CHANGES).name(),
           key.getBytes(StandardCharsets.UTF_8),
           value);
     }
 
     private void report(String key, byte[] value) {
-      ends.put("%s-0@%d".formatted(topics.tableFills().name(), fills++), new TreeSet<>());
+      ends.put("%s-0@%d".formatted(topics.of(TABLE_FILLS).name(), fills++), new TreeSet<>());
       pipe(
           TopologyName.GROWTH,
-          topics.tableFills().name(),
+          topics.of(TABLE_FILLS).name(),
           key.getBytes(StandardCharsets.UTF_8),
           value);
     }
@@ -232,9 +239,9 @@ class EachEventEndsTest {
               new UUID(7, events), key, Fixtures.TIME, "test", expected, List.of(changes));
       byte[] value =
           registry
-              .serde(topics.workloadChanges())
+              .serde(topics.of(WORKLOAD_CHANGES))
               .serializer()
-              .serialize(topics.workloadChanges().name(), change);
+              .serialize(topics.of(WORKLOAD_CHANGES).name(), change);
       last = Optional.of(value);
       return value;
     }
@@ -250,11 +257,11 @@ class EachEventEndsTest {
               Instant.ofEpochMilli(1_000L * (fills + 1)),
               List.of(
                   new TableFill(table, List.of(new ShardFill(0, 0, 1_000, 500 + fills, 0, 0, 0)))));
-      reportOf.put(report.reportId(), "%s-0@%d".formatted(topics.tableFills().name(), fills));
+      reportOf.put(report.reportId(), "%s-0@%d".formatted(topics.of(TABLE_FILLS).name(), fills));
       return registry
-          .serde(topics.tableFills())
+          .serde(topics.of(TABLE_FILLS))
           .serializer()
-          .serialize(topics.tableFills().name(), report);
+          .serialize(topics.of(TABLE_FILLS).name(), report);
     }
 
     private static Change[] tables(long memoryBytes, String hardware) {
@@ -308,33 +315,33 @@ class EachEventEndsTest {
     /** Hands predictions on, and takes down how events ended. */
     private void flow() {
       for (TestRecord<byte[], byte[]> part :
-          read(TopologyName.WORKLOAD, topics.costPredictions().name())) {
-        CostPredictions value = value(topics.costPredictions(), part.value());
+          read(TopologyName.WORKLOAD, topics.of(COST_PREDICTIONS).name())) {
+        CostPredictions value = value(topics.of(COST_PREDICTIONS), part.value());
         if (value.isDeletion()) {
           end(value.source(), "deleted");
         }
         for (TopologyName name : List.of(TopologyName.PLANNING, TopologyName.GROWTH)) {
-          pipe(name, topics.costPredictions().name(), part.key(), part.value());
+          pipe(name, topics.of(COST_PREDICTIONS).name(), part.key(), part.value());
         }
       }
       for (TestRecord<byte[], byte[]> plan :
-          read(TopologyName.PLANNING, topics.shardingPlans().name())) {
-        ShardingPlan value = value(topics.shardingPlans(), plan.value());
+          read(TopologyName.PLANNING, topics.of(SHARDING_PLANS).name())) {
+        ShardingPlan value = value(topics.of(SHARDING_PLANS), plan.value());
         end(value.origin().source(), "planned");
       }
       for (TestRecord<byte[], byte[]> infeasible :
-          read(TopologyName.PLANNING, topics.infeasibleWorkloads().name())) {
-        InfeasibleWorkload value = value(topics.infeasibleWorkloads(), infeasible.value());
+          read(TopologyName.PLANNING, topics.of(INFEASIBLE_WORKLOADS).name())) {
+        InfeasibleWorkload value = value(topics.of(INFEASIBLE_WORKLOADS), infeasible.value());
         end(value.source(), "infeasible");
       }
       for (TestRecord<byte[], byte[]> forecast :
-          read(TopologyName.GROWTH, topics.tableForecasts().name())) {
-        TableForecasts value = value(topics.tableForecasts(), forecast.value());
+          read(TopologyName.GROWTH, topics.of(TABLE_FORECASTS).name())) {
+        TableForecasts value = value(topics.of(TABLE_FORECASTS), forecast.value());
         assertThat(ends.get(reportOf.get(value.reportId())).add("forecast")).isTrue();
       }
       for (TopologyName name : drivers.keySet()) {
-        for (TestRecord<byte[], byte[]> rejection : read(name, topics.rejectedEvents().name())) {
-          RejectedEvent value = value(topics.rejectedEvents(), rejection.value());
+        for (TestRecord<byte[], byte[]> rejection : read(name, topics.of(REJECTED_EVENTS).name())) {
+          RejectedEvent value = value(topics.of(REJECTED_EVENTS), rejection.value());
           assertThat(ends.get(value.source().toString()).add("rejected")).isTrue();
         }
       }
@@ -390,13 +397,13 @@ class EachEventEndsTest {
      * growth may still hold its copy behind a fill of the same key.
      */
     private boolean isPrediction(HeldRecord held) {
-      return held.source().topic().equals(topics.costPredictions().name());
+      return held.source().topic().equals(topics.of(COST_PREDICTIONS).name());
     }
 
     /** Returns the event that waits, or whose predictions do. */
     private String waitingEvent(HeldRecord held) {
       return isPrediction(held)
-          ? value(topics.costPredictions(), held.value().orElseThrow().toArray())
+          ? value(topics.of(COST_PREDICTIONS), held.value().orElseThrow().toArray())
               .source()
               .toString()
           : held.source().toString();

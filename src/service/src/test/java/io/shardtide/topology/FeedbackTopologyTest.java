@@ -1,5 +1,13 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.ACCEPTED_STATUSES;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -16,6 +24,7 @@ import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.RejectionReason;
@@ -61,8 +70,8 @@ class FeedbackTopologyTest {
     registry.register(topics);
     open();
     plan = trainer.plan();
-    trainer.predictions.forEach(part -> put(topics.costPredictions(), part));
-    put(topics.shardingPlans(), plan);
+    trainer.predictions.forEach(part -> put(topics.of(COST_PREDICTIONS), part));
+    put(topics.of(SHARDING_PLANS), plan);
   }
 
   private void open() {
@@ -80,9 +89,9 @@ class FeedbackTopologyTest {
                 new PlannerMetrics(meters),
                 RegistryRetry.none()),
             properties);
-    samples = output(topics.trainingSamples());
-    alarms = output(topics.driftAlarms());
-    rejected = output(topics.rejectedEvents());
+    samples = output(topics.of(TRAINING_SAMPLES));
+    alarms = output(topics.of(DRIFT_ALARMS));
+    rejected = output(topics.of(REJECTED_EVENTS));
   }
 
   private <V> TestOutputTopic<String, V> output(Topic<V> topic) {
@@ -109,7 +118,7 @@ class FeedbackTopologyTest {
   }
 
   private void measure(double factor) {
-    put(topics.measuredCosts(), trainer.measured(plan, d -> factor));
+    put(topics.of(MEASURED_COSTS), trainer.measured(plan, d -> factor));
   }
 
   @Test
@@ -152,7 +161,7 @@ class FeedbackTopologyTest {
       measure(1);
     }
     for (int i = 0; i < 100 && slowDevices() == 0; i++) {
-      put(topics.measuredCosts(), trainer.measured(plan, d -> d == 1 ? 1.8 : 1));
+      put(topics.of(MEASURED_COSTS), trainer.measured(plan, d -> d == 1 ? 1.8 : 1));
     }
     assertThat(slowDevices()).isEqualTo(1);
   }
@@ -174,7 +183,7 @@ class FeedbackTopologyTest {
     measureSlowDevice();
     CostPredictions last = trainer.predictions.get(trainer.predictions.size() - 1);
     put(
-        topics.costPredictions(),
+        topics.of(COST_PREDICTIONS),
         CostPredictionsBuilder.builder(last)
             .generation(last.generation() + 1)
             .part(0)
@@ -208,12 +217,12 @@ class FeedbackTopologyTest {
     trainer
         .predictions
         .subList(trainer.predictions.size() - 1, trainer.predictions.size())
-        .forEach(part -> put(topics.costPredictions(), part));
-    put(topics.acceptedStatuses(), Fixtures.accepted(plan));
-    put(topics.shardingPlans(), next);
+        .forEach(part -> put(topics.of(COST_PREDICTIONS), part));
+    put(topics.of(ACCEPTED_STATUSES), Fixtures.accepted(plan));
+    put(topics.of(SHARDING_PLANS), next);
     measure(1);
     assertThat(rejected.isEmpty()).as("it was adopted").isTrue();
-    put(topics.acceptedStatuses(), Fixtures.accepted(next));
+    put(topics.of(ACCEPTED_STATUSES), Fixtures.accepted(next));
     measure(1);
     assertRejected(RejectionReason.OUTDATED_MEASUREMENT);
   }
@@ -222,7 +231,7 @@ class FeedbackTopologyTest {
     RejectedEvent event = rejected.readValue();
     assertThat(event.reason()).isEqualTo(reason);
     assertThat(event.message()).isNotBlank();
-    assertThat(event.source().topic()).isEqualTo(topics.measuredCosts().name());
+    assertThat(event.source().topic()).isEqualTo(topics.of(MEASURED_COSTS).name());
     assertThat(rejected.isEmpty()).isTrue();
     return event;
   }
@@ -235,11 +244,18 @@ class FeedbackTopologyTest {
     change.accept(avro);
     Topic<io.shardtide.avro.MeasuredCosts> raw =
         new Topic<>(
-            topics.measuredCosts().name(),
-            new Codec<>(
-                io.shardtide.avro.MeasuredCosts.class, Function.identity(), Function.identity()),
-            Topic.Retention.CLUSTER_DEFAULT,
-            1_000_000,
+            topics.of(MEASURED_COSTS).name(),
+            new TopicType<>(
+                MEASURED_COSTS.name(),
+                new Codec<>(
+                    io.shardtide.avro.MeasuredCosts.class,
+                    Function.identity(),
+                    Function.identity()),
+                Optional.empty(),
+                MEASURED_COSTS.retention(),
+                1_000_000,
+                1_000_000,
+                Optional.empty()),
             1_000_000);
     input(raw).pipeInput(KEY, bytes(raw, avro));
   }
@@ -282,8 +298,8 @@ class FeedbackTopologyTest {
     assertThat(assertRejected(RejectionReason.INCOMPARABLE_MEASUREMENT).message())
         .contains("4 devices, got 5");
     MeasuredCosts taken = trainer.measured(plan, d -> 1);
-    put(topics.measuredCosts(), taken);
-    put(topics.measuredCosts(), taken);
+    put(topics.of(MEASURED_COSTS), taken);
+    put(topics.of(MEASURED_COSTS), taken);
     assertRejected(RejectionReason.DUPLICATE_MEASUREMENT);
     measureRaw(avro -> avro.setStep(taken.step() - 1));
     assertRejected(RejectionReason.STALE_MEASUREMENT);
@@ -303,18 +319,18 @@ class FeedbackTopologyTest {
   @Test
   void an_unreadable_record_is_rejected_by_one_topology_only() {
     byte[] noise = "noise".getBytes(StandardCharsets.UTF_8);
-    input(topics.measuredCosts()).pipeInput(KEY, noise);
+    input(topics.of(MEASURED_COSTS)).pipeInput(KEY, noise);
     assertRejected(RejectionReason.UNDECODABLE);
-    input(topics.measuredCosts())
+    input(topics.of(MEASURED_COSTS))
         .pipeInput(
             "other".getBytes(StandardCharsets.UTF_8),
-            bytes(topics.measuredCosts(), trainer.measured(plan, d -> 1)));
+            bytes(topics.of(MEASURED_COSTS), trainer.measured(plan, d -> 1)));
     assertRejected(RejectionReason.KEY_MISMATCH);
-    input(topics.shardingPlans()).pipeInput(KEY, noise);
+    input(topics.of(SHARDING_PLANS)).pipeInput(KEY, noise);
     assertThat(rejected.readValue().reason()).isEqualTo(RejectionReason.UNDECODABLE);
-    input(topics.acceptedStatuses()).pipeInput(KEY, noise);
-    input(topics.planStatus()).pipeInput(KEY, noise);
-    input(topics.costPredictions()).pipeInput(KEY, noise);
+    input(topics.of(ACCEPTED_STATUSES)).pipeInput(KEY, noise);
+    input(topics.of(PLAN_STATUS)).pipeInput(KEY, noise);
+    input(topics.of(COST_PREDICTIONS)).pipeInput(KEY, noise);
     assertThat(rejected.isEmpty()).as("planning writes or rejects these").isTrue();
     measure(1);
     assertThat(samples.readValuesToList()).hasSize(5);

@@ -1,6 +1,9 @@
 package io.shardtide.topology;
 
 import static io.shardtide.testing.Fixtures.hashed;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+import static io.shardtide.wire.TopicType.TABLE_FORECASTS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -111,14 +114,14 @@ class GrowthTopologyTest {
   private void predict(String workload, Change... changes) {
     WorkloadChange event = TopologyFixture.of(workload, changes);
     for (CostPredictions part : predicting.apply(workloads, Fixtures.at(reports), event)) {
-      put(topics.costPredictions(), workload, part, now);
+      put(topics.of(COST_PREDICTIONS), workload, part, now);
     }
   }
 
   private void report(String workload, long ids) {
     now = now.plus(Duration.ofHours(1));
     put(
-        topics.tableFills(),
+        topics.of(TABLE_FILLS),
         workload,
         new FillReport(
             "r" + reports++,
@@ -165,9 +168,9 @@ class GrowthTopologyTest {
     assertThat(
             driver
                 .createOutputTopic(
-                    topics.tableForecasts().name(),
+                    topics.of(TABLE_FORECASTS).name(),
                     new StringDeserializer(),
-                    registry.serde(topics.tableForecasts()).deserializer())
+                    registry.serde(topics.of(TABLE_FORECASTS)).deserializer())
                 .isEmpty())
         .as("nothing is published again")
         .isTrue();

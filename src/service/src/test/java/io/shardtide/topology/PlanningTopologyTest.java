@@ -5,6 +5,8 @@ import static io.shardtide.testing.Fixtures.drop;
 import static io.shardtide.testing.Fixtures.event;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -301,9 +303,9 @@ class PlanningTopologyTest extends TopologyFixture {
     statuses.pipeInput(
         KEY,
         registry
-            .serde(topics.planStatus())
+            .serde(topics.of(PLAN_STATUS))
             .serializer()
-            .serialize(topics.planStatus().name(), status));
+            .serialize(topics.of(PLAN_STATUS).name(), status));
   }
 
   @Test
@@ -320,7 +322,7 @@ class PlanningTopologyTest extends TopologyFixture {
     statuses.pipeInput(KEY, "noise".getBytes(StandardCharsets.UTF_8));
     RejectedEvent noise = rejectedStatuses.readValue();
     assertThat(noise.reason()).isEqualTo(RejectionReason.UNDECODABLE);
-    assertThat(noise.source().topic()).isEqualTo(topics.planStatus().name());
+    assertThat(noise.source().topic()).isEqualTo(topics.of(PLAN_STATUS).name());
     report(second, PlanStatus.StatusKind.ADOPTED, 7);
     publish(event(upsert("d", 1_000, 64, 5)));
     assertThat(plans.readValue().origin().previousPlanId()).contains(second.planId());
@@ -330,10 +332,12 @@ class PlanningTopologyTest extends TopologyFixture {
   void an_unreadable_prediction_is_rejected() {
     TestInputTopic<byte[], byte[]> raw =
         planning.createInputTopic(
-            topics.costPredictions().name(), new ByteArraySerializer(), new ByteArraySerializer());
+            topics.of(COST_PREDICTIONS).name(),
+            new ByteArraySerializer(),
+            new ByteArraySerializer());
     raw.pipeInput(KEY, "noise".getBytes(StandardCharsets.UTF_8));
     assertThat(rejectedStatuses.readValue().source().topic())
-        .isEqualTo(topics.costPredictions().name());
+        .isEqualTo(topics.of(COST_PREDICTIONS).name());
     publish(event(set(4, Fixtures.GIB), upsert("a", 100_000, 64, 5)));
     assertThat(plans.readValue().generation()).isEqualTo(1);
   }

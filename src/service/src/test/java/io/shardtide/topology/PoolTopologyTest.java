@@ -3,6 +3,15 @@ package io.shardtide.topology;
 import static io.shardtide.testing.PoolSamples.POOL;
 import static io.shardtide.testing.PoolSamples.claim;
 import static io.shardtide.testing.PoolSamples.event;
+import static io.shardtide.wire.TopicType.ALLOCATIONS;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.CURVE_REQUESTS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -124,18 +133,18 @@ class PoolTopologyTest extends TopologyFixture {
                 new PoolStep(AllocationPolicy.DEFAULTS),
                 PlannerMetrics.unread(),
                 RegistryRetry.none()));
-    pools = input(pool, topics.poolChanges());
-    reports = input(pool, topics.throughputCurves());
-    followed = input(curves, topics.costPredictions());
-    requests = input(curves, topics.curveRequests());
-    planned = input(curves, topics.shardingPlans());
-    requested = output(pool, topics.curveRequests());
-    allocations = output(pool, topics.allocations());
-    currentAllocations = output(pool, topics.currentAllocations());
-    sent = output(pool, topics.workloadChanges());
-    rejectedPools = output(pool, topics.rejectedEvents());
-    reported = output(curves, topics.throughputCurves());
-    rejectedRequests = output(curves, topics.rejectedEvents());
+    pools = input(pool, topics.of(POOL_CHANGES));
+    reports = input(pool, topics.of(THROUGHPUT_CURVES));
+    followed = input(curves, topics.of(COST_PREDICTIONS));
+    requests = input(curves, topics.of(CURVE_REQUESTS));
+    planned = input(curves, topics.of(SHARDING_PLANS));
+    requested = output(pool, topics.of(CURVE_REQUESTS));
+    allocations = output(pool, topics.of(ALLOCATIONS));
+    currentAllocations = output(pool, topics.of(CURRENT_ALLOCATIONS));
+    sent = output(pool, topics.of(WORKLOAD_CHANGES));
+    rejectedPools = output(pool, topics.of(REJECTED_EVENTS));
+    reported = output(curves, topics.of(THROUGHPUT_CURVES));
+    rejectedRequests = output(curves, topics.of(REJECTED_EVENTS));
   }
 
   @AfterEach

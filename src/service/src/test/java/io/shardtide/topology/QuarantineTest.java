@@ -1,5 +1,19 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.ACCEPTED_STATUSES;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURVE_REQUESTS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.QUARANTINE;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -315,7 +329,7 @@ class QuarantineTest {
 
   private LifeStep change(int number, String workload, Change... changes) {
     return input(
-        topics.workloadChanges(),
+        topics.of(WORKLOAD_CHANGES),
         workload,
         new WorkloadChange(
             new UUID(workload.hashCode(), number),
@@ -391,7 +405,7 @@ class QuarantineTest {
               new Change.TableUpserted(Fixtures.hashed("h", 1_000, 64, 20))));
     }
     List<LifeStep> steps =
-        new ArrayList<>(outputs(TopologyName.WORKLOAD, changes, topics.costPredictions()));
+        new ArrayList<>(outputs(TopologyName.WORKLOAD, changes, topics.of(COST_PREDICTIONS)));
     for (int report = 0; report < 3; report++) {
       for (String id : List.of(BAD, GOOD)) {
         FillReport fill =
@@ -405,7 +419,7 @@ class QuarantineTest {
                 List.of(
                     new TableFill(
                         "h", List.of(new ShardFill(0, 0, 1_000, 500L * report, 0, 0, 0)))));
-        steps.add(input(topics.tableFills(), id, fill));
+        steps.add(input(topics.of(TABLE_FILLS), id, fill));
       }
     }
     return steps;
@@ -413,30 +427,34 @@ class QuarantineTest {
 
   private List<LifeStep> planning() {
     List<LifeStep> steps =
-        new ArrayList<>(outputs(TopologyName.WORKLOAD, changes(), topics.costPredictions()));
+        new ArrayList<>(outputs(TopologyName.WORKLOAD, changes(), topics.of(COST_PREDICTIONS)));
     for (LifeStep step :
-        outputs(TopologyName.PLANNING, List.copyOf(steps), topics.shardingPlans())) {
-      ShardingPlan plan = value(topics.shardingPlans(), ((LifeStep.PublishedInput) step).value());
-      steps.add(input(topics.planStatus(), plan.workloadId(), Fixtures.adopted(plan)));
+        outputs(TopologyName.PLANNING, List.copyOf(steps), topics.of(SHARDING_PLANS))) {
+      ShardingPlan plan =
+          value(topics.of(SHARDING_PLANS), ((LifeStep.PublishedInput) step).value());
+      steps.add(input(topics.of(PLAN_STATUS), plan.workloadId(), Fixtures.adopted(plan)));
     }
     return steps;
   }
 
   private List<LifeStep> feedback() {
-    List<LifeStep> predicted = outputs(TopologyName.WORKLOAD, changes(), topics.costPredictions());
+    List<LifeStep> predicted =
+        outputs(TopologyName.WORKLOAD, changes(), topics.of(COST_PREDICTIONS));
     List<LifeStep> steps = new ArrayList<>(predicted);
     Map<String, ShardingPlan> latest = new TreeMap<>();
-    for (LifeStep step : outputs(TopologyName.PLANNING, predicted, topics.shardingPlans())) {
-      ShardingPlan plan = value(topics.shardingPlans(), ((LifeStep.PublishedInput) step).value());
+    for (LifeStep step : outputs(TopologyName.PLANNING, predicted, topics.of(SHARDING_PLANS))) {
+      ShardingPlan plan =
+          value(topics.of(SHARDING_PLANS), ((LifeStep.PublishedInput) step).value());
       latest.put(plan.workloadId(), plan);
       steps.add(step);
     }
     SimulatedTrainer trainer = new SimulatedTrainer();
-    latest.forEach((id, plan) -> steps.add(input(topics.planStatus(), id, Fixtures.adopted(plan))));
+    latest.forEach(
+        (id, plan) -> steps.add(input(topics.of(PLAN_STATUS), id, Fixtures.adopted(plan))));
     for (int i = 0; i < 3; i++) {
       latest.forEach(
           (id, plan) ->
-              steps.add(input(topics.measuredCosts(), id, trainer.measured(plan, d -> 1.1))));
+              steps.add(input(topics.of(MEASURED_COSTS), id, trainer.measured(plan, d -> 1.1))));
     }
     return steps;
   }
@@ -444,13 +462,15 @@ class QuarantineTest {
   private List<LifeStep> training() {
     List<LifeStep> steps = new ArrayList<>();
     int number = 0;
-    List<LifeStep> measured = outputs(TopologyName.FEEDBACK, feedback(), topics.trainingSamples());
+    List<LifeStep> measured =
+        outputs(TopologyName.FEEDBACK, feedback(), topics.of(TRAINING_SAMPLES));
     for (LifeStep step : measured.subList(0, 12)) {
-      CostSample sample = value(topics.trainingSamples(), ((LifeStep.PublishedInput) step).value());
+      CostSample sample =
+          value(topics.of(TRAINING_SAMPLES), ((LifeStep.PublishedInput) step).value());
       for (String hardware : List.of(BAD, GOOD)) {
         steps.add(
             input(
-                topics.trainingSamples(),
+                topics.of(TRAINING_SAMPLES),
                 hardware,
                 CostSampleBuilder.builder(sample)
                     .hardware(hardware)
@@ -486,7 +506,7 @@ class QuarantineTest {
               Stream.of("n1", "n2").map(n -> new PoolNode(id + n, "")).toList());
       steps.add(
           input(
-              topics.poolChanges(),
+              topics.of(POOL_CHANGES),
               id,
               pool(
                   1,
@@ -506,17 +526,17 @@ class QuarantineTest {
                 takeOver(BUNDLE),
                 change(1, BAD, smallWorkload()),
                 change(1, GOOD, smallWorkload())),
-            topics.costPredictions()));
-    steps.addAll(outputs(TopologyName.POOL, poolChanges(), topics.curveRequests()));
+            topics.of(COST_PREDICTIONS)));
+    steps.addAll(outputs(TopologyName.POOL, poolChanges(), topics.of(CURVE_REQUESTS)));
     return steps;
   }
 
   private List<LifeStep> pools() {
     List<LifeStep> steps = new ArrayList<>(poolChanges());
-    steps.addAll(outputs(TopologyName.CURVES, curves(), topics.throughputCurves()));
+    steps.addAll(outputs(TopologyName.CURVES, curves(), topics.of(THROUGHPUT_CURVES)));
     for (String id : List.of(BAD, GOOD)) {
       steps.add(
-          input(topics.poolChanges(), id, pool(2, id, new PoolUpdate.PoolNodeLost(id + "n1"))));
+          input(topics.of(POOL_CHANGES), id, pool(2, id, new PoolUpdate.PoolNodeLost(id + "n1"))));
     }
     return steps;
   }
@@ -526,12 +546,12 @@ class QuarantineTest {
     Map<String, Integer> counts = new TreeMap<>();
     for (Output record : records) {
       String text =
-          record.topic().equals(topics.trainingSamples().name())
-              ? value(topics.trainingSamples(), record.value()).workloadId()
+          record.topic().equals(topics.of(TRAINING_SAMPLES).name())
+              ? value(topics.of(TRAINING_SAMPLES), record.value()).workloadId()
               : new String(record.key(), StandardCharsets.UTF_8);
       if ((text.equals(key) || text.startsWith(key + "\0") || text.startsWith(key + "/"))
           && !record.topic().endsWith("-changelog")
-          && !record.topic().equals(topics.quarantine().name())) {
+          && !record.topic().equals(topics.of(QUARANTINE).name())) {
         counts.merge(record.topic(), 1, Integer::sum);
       }
     }
@@ -540,15 +560,15 @@ class QuarantineTest {
 
   private List<Quarantine> quarantines(List<Output> records) {
     return records.stream()
-        .filter(record -> record.topic().equals(topics.quarantine().name()))
-        .map(record -> value(topics.quarantine(), record.value()))
+        .filter(record -> record.topic().equals(topics.of(QUARANTINE).name()))
+        .map(record -> value(topics.of(QUARANTINE), record.value()))
         .toList();
   }
 
   private List<RejectedEvent> rejected(List<Output> records) {
     return records.stream()
-        .filter(record -> record.topic().equals(topics.rejectedEvents().name()))
-        .map(record -> value(topics.rejectedEvents(), record.value()))
+        .filter(record -> record.topic().equals(topics.of(REJECTED_EVENTS).name()))
+        .map(record -> value(topics.of(REJECTED_EVENTS), record.value()))
         .toList();
   }
 
@@ -654,14 +674,14 @@ class QuarantineTest {
       if (name == TopologyName.PLANNING && !place.work().endsWith("plan-status")) {
         // Trainers report of plans that are there: this status comes before its plan, and is
         // rejected.
-        topicsOfBad.remove(topics.acceptedStatuses().name());
+        topicsOfBad.remove(topics.of(ACCEPTED_STATUSES).name());
       }
       assertThat(counts(written, BAD).keySet())
           .as("%s %s: what waited is made up for", name, place)
           .containsAll(topicsOfBad);
       assertThat(counts(later, GOOD).keySet())
           .as("which plan runs is told again")
-          .isSubsetOf(topics.acceptedStatuses().name());
+          .isSubsetOf(topics.of(ACCEPTED_STATUSES).name());
     }
   }
 
@@ -692,7 +712,7 @@ class QuarantineTest {
       assertThat(rejected.get(0).reason()).isEqualTo(RejectionReason.QUARANTINED);
       assertThat(rejected.get(0).source().offset()).isZero();
       assertThat(rejected.get(0).message()).contains("IllegalStateException: injected");
-      assertThat(counts(output, BAD)).containsKey(topics.costPredictions().name());
+      assertThat(counts(output, BAD)).containsKey(topics.of(COST_PREDICTIONS).name());
       assertThat(run.inQuarantine(TopologyName.WORKLOAD)).isZero();
     }
   }
@@ -714,9 +734,11 @@ class QuarantineTest {
             unchecked.all().stream().collect(Collectors.toMap(Topic::name, t -> partitions)));
     Set<String> skipped =
         switch (name) {
-          case FEEDBACK -> Set.of(topics.costPredictions().name(), topics.planStatus().name());
-          case CURVES -> Set.of(topics.costPredictions().name(), topics.shardingPlans().name());
-          case GROWTH -> Set.of(topics.costPredictions().name());
+          case FEEDBACK ->
+              Set.of(topics.of(COST_PREDICTIONS).name(), topics.of(PLAN_STATUS).name());
+          case CURVES ->
+              Set.of(topics.of(COST_PREDICTIONS).name(), topics.of(SHARDING_PLANS).name());
+          case GROWTH -> Set.of(topics.of(COST_PREDICTIONS).name());
           default -> Set.of();
         };
     List<String> wrong =
@@ -744,7 +766,7 @@ class QuarantineTest {
                               .formatted(partition(BAD, partitions), partitions)))
           .allMatch(r -> r.message().contains("got partition 0"))
           .allMatch(r -> r.message().contains("partitioner=murmur2_random"));
-      assertThat(counts(output, BAD).keySet()).containsOnly(topics.rejectedEvents().name());
+      assertThat(counts(output, BAD).keySet()).containsOnly(topics.of(REJECTED_EVENTS).name());
       assertThat(counts(output, GOOD)).isNotEmpty();
       assertThat(rejected(output)).as("of the other key").hasSameSizeAs(rejections);
     }
@@ -758,8 +780,8 @@ class QuarantineTest {
   /** As on a cluster of 0.2.0, whose topics take 1 MiB. */
   @Test
   void predictions_above_the_limit_are_rejected_before_anything_is_written() {
-    topics = topics.limitedTo(Map.of(topics.currentPredictions().name(), 40_000));
-    assertThat(topics.costPredictions().maxMessageBytes()).isEqualTo(16 << 20);
+    topics = topics.limitedTo(Map.of(topics.of(CURRENT_PREDICTIONS).name(), 40_000));
+    assertThat(topics.of(COST_PREDICTIONS).maxMessageBytes()).isEqualTo(16 << 20);
     List<LifeStep> steps =
         List.of(
             change(
@@ -785,8 +807,8 @@ class QuarantineTest {
           .contains("the limit of t.current-predictions, got ");
       assertThat(quarantines(output)).isEmpty();
       assertThat(output)
-          .filteredOn(record -> record.topic().equals(topics.costPredictions().name()))
-          .extracting(record -> value(topics.costPredictions(), record.value()).generation())
+          .filteredOn(record -> record.topic().equals(topics.of(COST_PREDICTIONS).name()))
+          .extracting(record -> value(topics.of(COST_PREDICTIONS), record.value()).generation())
           .containsOnly(1L);
     }
   }

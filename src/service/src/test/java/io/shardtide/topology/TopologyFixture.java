@@ -1,6 +1,14 @@
 package io.shardtide.topology;
 
 import static io.shardtide.testing.Fixtures.event;
+import static io.shardtide.wire.TopicType.ACCEPTED_STATUSES;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.plan.InfeasibleWorkload;
@@ -82,9 +90,11 @@ abstract class TopologyFixture {
     workload = driver("workload", workloadTopology());
     changes =
         workload.createInputTopic(
-            topics.workloadChanges().name(), new ByteArraySerializer(), new ByteArraySerializer());
-    predictions = output(workload, topics.costPredictions());
-    rejected = output(workload, topics.rejectedEvents());
+            topics.of(WORKLOAD_CHANGES).name(),
+            new ByteArraySerializer(),
+            new ByteArraySerializer());
+    predictions = output(workload, topics.of(COST_PREDICTIONS));
+    rejected = output(workload, topics.of(REJECTED_EVENTS));
     startPlanning();
   }
 
@@ -92,17 +102,17 @@ abstract class TopologyFixture {
     planning = driver("planning", planningTopology());
     predicted =
         planning.createInputTopic(
-            topics.costPredictions().name(),
+            topics.of(COST_PREDICTIONS).name(),
             new StringSerializer(),
-            registry.serde(topics.costPredictions()).serializer());
+            registry.serde(topics.of(COST_PREDICTIONS)).serializer());
     statuses =
         planning.createInputTopic(
-            topics.planStatus().name(), new ByteArraySerializer(), new ByteArraySerializer());
-    rejectedStatuses = output(planning, topics.rejectedEvents());
-    plans = output(planning, topics.shardingPlans());
-    current = output(planning, topics.currentPlans());
-    accepted = output(planning, topics.acceptedStatuses());
-    infeasible = output(planning, topics.infeasibleWorkloads());
+            topics.of(PLAN_STATUS).name(), new ByteArraySerializer(), new ByteArraySerializer());
+    rejectedStatuses = output(planning, topics.of(REJECTED_EVENTS));
+    plans = output(planning, topics.of(SHARDING_PLANS));
+    current = output(planning, topics.of(CURRENT_PLANS));
+    accepted = output(planning, topics.of(ACCEPTED_STATUSES));
+    infeasible = output(planning, topics.of(INFEASIBLE_WORKLOADS));
   }
 
   /** All are there. */
@@ -160,9 +170,9 @@ abstract class TopologyFixture {
 
   byte[] bytes(WorkloadChange event) {
     return registry
-        .serde(topics.workloadChanges())
+        .serde(topics.of(WORKLOAD_CHANGES))
         .serializer()
-        .serialize(topics.workloadChanges().name(), event);
+        .serialize(topics.of(WORKLOAD_CHANGES).name(), event);
   }
 
   /** Starts again, without any state. */

@@ -1,5 +1,10 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.Accuracy;
@@ -97,11 +102,11 @@ class TrainingTopologyTest {
                 PlannerMetrics.unread(),
                 RegistryRetry.none()),
             properties);
-    samples = input(topics.trainingSamples());
-    alarms = input(topics.driftAlarms());
-    models = output(topics.costModels());
-    decisions = output(topics.modelDecisions());
-    rejected = output(topics.rejectedEvents());
+    samples = input(topics.of(TRAINING_SAMPLES));
+    alarms = input(topics.of(DRIFT_ALARMS));
+    models = output(topics.of(COST_MODELS));
+    decisions = output(topics.of(MODEL_DECISIONS));
+    rejected = output(topics.of(REJECTED_EVENTS));
   }
 
   @AfterEach

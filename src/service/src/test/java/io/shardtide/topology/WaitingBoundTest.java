@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.ByteBuffer;
@@ -27,7 +28,9 @@ class WaitingBoundTest extends TopologyFixture {
     registry.register(topics);
     var input =
         workload.createInputTopic(
-            topics.workloadChanges().name(), new ByteArraySerializer(), new ByteArraySerializer());
+            topics.of(WORKLOAD_CHANGES).name(),
+            new ByteArraySerializer(),
+            new ByteArraySerializer());
     input.pipeInput(KEY, unknown(12 << 20));
     input.pipeInput(KEY, unknown(12 << 20));
     input.pipeInput(null, unknown(12 << 20));

@@ -1,6 +1,9 @@
 package io.shardtide.topology;
 
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.QUARANTINE;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -338,13 +341,13 @@ class WaitingRecordsTest extends TopologyFixture {
   @Test
   void a_held_record_that_cannot_be_decoded_any_more_is_rejected() {
     quarantined(workload, "workload", "w");
-    held(workload, "w", 0, topics.workloadChanges(), garbage(7));
+    held(workload, "w", 0, topics.of(WORKLOAD_CHANGES), garbage(7));
     held(workload, "w", 1, "t.no-longer-read", garbage(7));
     held(
         workload,
         "w",
         2,
-        topics.workloadChanges(),
+        topics.of(WORKLOAD_CHANGES),
         event("w", set(Fixtures.HARDWARE), upsert("a", 1_000, 8, 1)));
     tick();
     List<RejectedEvent> rejections = rejected.readValuesToList();
@@ -360,11 +363,11 @@ class WaitingRecordsTest extends TopologyFixture {
   @Test
   void a_held_record_on_which_others_build_stays() {
     quarantined(planning, "planning", "w");
-    held(planning, "w", 0, topics.costPredictions(), garbage(7));
+    held(planning, "w", 0, topics.of(COST_PREDICTIONS), garbage(7));
     planning.advanceWallClockTime(Duration.ofSeconds(1));
     assertThat(entries(planning)).hasSize(2);
     assertThat(rejectedStatuses.isEmpty()).isTrue();
-    Quarantine entered = output(planning, topics.quarantine()).readValue();
+    Quarantine entered = output(planning, topics.of(QUARANTINE)).readValue();
     assertThat(entered.entered()).isTrue();
     assertThat(entered.error())
         .startsWith("record t.cost-predictions-0@0: The record must be a CostPredictions");
@@ -394,7 +397,8 @@ class WaitingRecordsTest extends TopologyFixture {
     try (TopologyTestDriver driver = driver("second", second)) {
       entries.forEach(room(driver)::put);
       driver.advanceWallClockTime(Duration.ofSeconds(1));
-      assertThat(output(driver, topics.costPredictions()).readValue().workloadId()).isEqualTo("w");
+      assertThat(output(driver, topics.of(COST_PREDICTIONS)).readValue().workloadId())
+          .isEqualTo("w");
       assertThat(entries(driver)).isEmpty();
     }
   }
@@ -412,7 +416,7 @@ class WaitingRecordsTest extends TopologyFixture {
           workload,
           "w" + i,
           0,
-          topics.workloadChanges(),
+          topics.of(WORKLOAD_CHANGES),
           event("w" + i, set(Fixtures.HARDWARE), upsert("a", 1_000, 8, 1)));
     }
     tick();

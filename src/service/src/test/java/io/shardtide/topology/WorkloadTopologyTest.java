@@ -4,6 +4,8 @@ import static io.shardtide.testing.Fixtures.drop;
 import static io.shardtide.testing.Fixtures.event;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
@@ -95,7 +97,7 @@ class WorkloadTopologyTest extends TopologyFixture {
                   .asString()
                   .isEqualTo("1");
             });
-    assertThat(output(workload, topics.currentPredictions()).readRecordsToList())
+    assertThat(output(workload, topics.of(CURRENT_PREDICTIONS)).readRecordsToList())
         .allSatisfy(part -> assertThat(part.headers()).isEmpty());
   }
 
@@ -176,7 +178,7 @@ class WorkloadTopologyTest extends TopologyFixture {
     changes.pipeInput(key, value);
     RejectedEvent rejection = rejected.readValue();
     assertThat(rejection.reason()).isEqualTo(reason);
-    assertThat(rejection.source().topic()).isEqualTo(topics.workloadChanges().name());
+    assertThat(rejection.source().topic()).isEqualTo(topics.of(WORKLOAD_CHANGES).name());
     assertThat(rejection.source().offset()).isEqualTo(offset);
     assertThat(rejection.message()).containsAnyOf("legal", "must be").isNotBlank();
     assertThat(rejection.value().map(b -> b.toArray()).orElse(null)).isEqualTo(value);

@@ -390,7 +390,8 @@ class LogProjectionTest {
     assertThat(tables.get(1).optimizerBytesPerRow()).isEqualTo(2);
     assertThat(tables.get(1).bytes()).isEqualTo(100 * (4 * 12 + 2));
     Region part = new Region(0, 4, 0, 10);
-    assertThat(projection.bytes(W, new Overlap("b", part, 0, 1), 8, 8)).contains(10L * (4 * 12 + 2));
+    assertThat(projection.bytes(W, new Overlap("b", part, 0, 1), 8, 8))
+        .contains(10L * (4 * 12 + 2));
     assertThat(projection.bytes(W, new Overlap("b", part, 0, Shard.EVERY_DEVICE), 8, 8))
         .contains(7L * 10 * (4 * 12 + 2));
     assertThat(tables.get(1).aloneMs().orElseThrow())
@@ -413,8 +414,8 @@ class LogProjectionTest {
     assertThat(projection.rows()).isEmpty();
     assertThat(view()).isEmpty();
     assertThat(projection.tables(W)).isEmpty();
-    assertThat(projection.drainUpdates()).containsExactly(
-            ViewUpdate.ofRow("deleted", "workload", W, Map.of("workloadId", W)));
+    assertThat(projection.drainUpdates())
+        .containsExactly(ViewUpdate.ofRow("deleted", "workload", W, Map.of("workloadId", W)));
     projection.apply(at("sharding-plans", 1), T, plan);
     assertThat(projection.rows()).as("an old plan does not bring it back").isEmpty();
 

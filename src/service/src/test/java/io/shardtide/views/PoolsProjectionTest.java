@@ -100,8 +100,7 @@ class PoolsProjectionTest {
     SortedMap<String, PoolNode> nodes = view().state().pool().orElseThrow().nodes();
     assertThat(nodes).containsOnlyKeys("n1", "n3", "n4");
     assertThat(nodes.get("n4").rack()).isEqualTo("even");
-    assertThat(view().lost())
-        .containsExactly(new PoolView.LostNode(new PoolNode("n2", "even"), T));
+    assertThat(view().lost()).containsExactly(new PoolView.LostNode(new PoolNode("n2", "even"), T));
     NodeTransfer transfer = new NodeTransfer("n2", "w", Optional.empty(), "n2 is lost");
     apply(allocation(2, List.of(transfer), has("w", "n1", "n3")));
     assertThat(holders()).isEqualTo(Map.of("n1", "w", "n3", "w"));

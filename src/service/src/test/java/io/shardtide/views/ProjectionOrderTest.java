@@ -151,7 +151,8 @@ class ProjectionOrderTest {
     for (String table : tables.remove(workload)) {
       write("predictions " + workload + table, p -> p.delete(workload, w -> w.tableDropped(table)));
     }
-    write("predictions " + workload, p -> p.delete(workload, WorkloadProjection::predictionsDeleted));
+    write(
+        "predictions " + workload, p -> p.delete(workload, WorkloadProjection::predictionsDeleted));
     write("current-plans", p -> p.delete(workload, WorkloadProjection::planDeleted));
     write("current-forecasts", p -> p.delete(workload, WorkloadProjection::forecastsDeleted));
   }

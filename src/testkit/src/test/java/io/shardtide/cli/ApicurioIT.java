@@ -3,6 +3,8 @@ package io.shardtide.cli;
 import static io.shardtide.testing.Fixtures.event;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
@@ -91,9 +93,9 @@ class ApicurioIT extends RegistryContract {
       byte[] odd =
           client
               .registry()
-              .serde(client.topics().workloadChanges())
+              .serde(client.topics().of(WORKLOAD_CHANGES))
               .serializer()
-              .serialize(client.topics().workloadChanges().name(), event(upsert("b", 9, 8, 1)));
+              .serialize(client.topics().of(WORKLOAD_CHANGES).name(), event(upsert("b", 9, 8, 1)));
       ByteBuffer.wrap(odd).putInt(1, 999_999_999);
       client.publish(Fixtures.WORKLOAD, odd);
       client.publish(Fixtures.WORKLOAD, client.withForeignSchema(event(upsert("c", 1_000, 8, 2))));
@@ -103,7 +105,8 @@ class ApicurioIT extends RegistryContract {
           Awaitility.await()
               .atMost(Duration.ofMinutes(1))
               .until(
-                  () -> client.committed(client.topics().rejectedEvents()), all -> !all.isEmpty());
+                  () -> client.committed(client.topics().of(REJECTED_EVENTS)),
+                  all -> !all.isEmpty());
       assertThat(rejections)
           .singleElement()
           .satisfies(

@@ -1,5 +1,11 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
@@ -100,10 +106,10 @@ class ColdStartIT {
                   "--upsert",
                   "name=a,rows=1000,columns=64,poolingFactor=5"))
           .contains("generation 1", "warning: costs of simulated until its hardware is measured");
-      ModelDecision begun = client.read(client.topics().modelDecisions(), 1).get(0);
+      ModelDecision begun = client.read(client.topics().of(MODEL_DECISIONS), 1).get(0);
       assertThat(begun.trigger()).isEqualTo(ModelDecision.Trigger.COLD_START);
       assertThat(begun.challengerId()).contains(before.origin().modelId());
-      assertThat(client.committed(client.topics().costPredictions()))
+      assertThat(client.committed(client.topics().of(COST_PREDICTIONS)))
           .allMatch(part -> part.proxyHardware().equals(Optional.of("simulated")));
 
       SimulatedTrainer trainer = new SimulatedTrainer();
@@ -112,19 +118,19 @@ class ColdStartIT {
           .until(
               () -> {
                 client.publishValue(
-                    client.topics().measuredCosts(),
+                    client.topics().of(MEASURED_COSTS),
                     before.workloadId(),
                     trainer.measured(before, device -> FACTOR));
-                return client.committed(client.topics().modelDecisions()).size() > 1;
+                return client.committed(client.topics().of(MODEL_DECISIONS)).size() > 1;
               });
-      ModelDecision decision = client.committed(client.topics().modelDecisions()).get(1);
+      ModelDecision decision = client.committed(client.topics().of(MODEL_DECISIONS)).get(1);
       assertThat(decision.trigger()).isEqualTo(ModelDecision.Trigger.COLD_START);
       assertThat(decision.published()).as(decision.reason()).isTrue();
-      assertThat(client.committed(client.topics().driftAlarms()))
+      assertThat(client.committed(client.topics().of(DRIFT_ALARMS)))
           .as("a constant error is no drift")
           .isEmpty();
       ModelBundle tuned =
-          client.committed(client.topics().costModels()).stream()
+          client.committed(client.topics().of(COST_MODELS)).stream()
               .filter(b -> b.modelId().equals(decision.challengerId().orElseThrow()))
               .findFirst()
               .orElseThrow();
@@ -138,7 +144,7 @@ class ColdStartIT {
           await()
               .atMost(TIMEOUT)
               .until(
-                  () -> client.committed(client.topics().shardingPlans()),
+                  () -> client.committed(client.topics().of(SHARDING_PLANS)),
                   plans -> plans.stream().anyMatch(isNext))
               .stream()
               .filter(isNext)
@@ -154,7 +160,7 @@ class ColdStartIT {
           await()
               .atMost(TIMEOUT)
               .until(
-                  () -> client.committed(client.topics().shardingPlans()),
+                  () -> client.committed(client.topics().of(SHARDING_PLANS)),
                   plans -> plans.stream().anyMatch(p -> p.workloadId().equals("another")))
               .stream()
               .filter(p -> p.workloadId().equals("another"))

@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import static io.shardtide.cli.DocumentedCommands.HERE;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -122,10 +123,10 @@ abstract class DocumentedPages {
         if (text.contains("publish")) {
           await()
               .atMost(Duration.ofSeconds(60))
-              .until(() -> !log.committed(log.topics().currentPlans()).isEmpty());
+              .until(() -> !log.committed(log.topics().of(CURRENT_PLANS)).isEmpty());
           names.put(
               "d9ff41608bd1",
-              log.committed(log.topics().currentPlans()).get(0).planId().substring(0, 12));
+              log.committed(log.topics().of(CURRENT_PLANS)).get(0).planId().substring(0, 12));
         }
         if (text.startsWith("./shardtide export")) {
           Files.copy(home.resolve("exported/events.jsonl"), home.resolve("edited.jsonl"));

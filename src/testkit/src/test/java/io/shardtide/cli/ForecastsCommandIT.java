@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.growth.CapacityPolicy;
@@ -98,9 +99,9 @@ class ForecastsCommandIT {
     try (LogClient log = planner.log()) {
       for (TableForecasts each :
           List.of(FEED, EARLIER, forecasts("gone", 1, ADS.memoryEnd()), ADS)) {
-        log.publishValue(log.topics().currentForecasts(), each.workloadId(), each);
+        log.publishValue(log.topics().of(CURRENT_FORECASTS), each.workloadId(), each);
       }
-      log.publish(log.topics().currentForecasts(), "gone", null);
+      log.publish(log.topics().of(CURRENT_FORECASTS), "gone", null);
     }
   }
 

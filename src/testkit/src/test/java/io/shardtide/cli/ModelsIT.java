@@ -1,5 +1,9 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -57,7 +61,7 @@ class ModelsIT {
         .atMost(Duration.ofSeconds(60))
         .until(
             () ->
-                client.committed(client.topics().shardingPlans()).stream()
+                client.committed(client.topics().of(SHARDING_PLANS)).stream()
                         .filter(plan -> plan.origin().modelId().equals(modelId))
                         .count()
                     == generations);
@@ -102,7 +106,7 @@ class ModelsIT {
                         TestModels.bundle().hardware(),
                         OTHER.substring(0, 12)));
         awaitPlanBy(client, FIRST, 1);
-        assertThat(client.read(client.topics().modelDecisions(), 1))
+        assertThat(client.read(client.topics().of(MODEL_DECISIONS), 1))
             .singleElement()
             .matches(d -> d.trigger() == ModelDecision.Trigger.PERSON && d.published())
             .matches(d -> d.championId().equals(OTHER));
@@ -127,7 +131,7 @@ class ModelsIT {
             .contains("No model for hardware \"none\"; expected one of [");
 
         ModelBundle all = TestModels.allCollectives();
-        client.publishValue(client.topics().costModels(), all.hardware(), all);
+        client.publishValue(client.topics().of(COST_MODELS), all.hardware(), all);
         for (ModelsCommandResult lacking :
             List.of(
                 models("promote", FIRST),
@@ -142,7 +146,7 @@ class ModelsIT {
         for (CostSample sample :
             MeasuredMachine.samples(
                 new Machine(0, Machine.CostChange.ALL, 0).measure(5, 1), "m", "a", 1)) {
-          client.publishValue(client.topics().trainingSamples(), sample.hardware(), sample);
+          client.publishValue(client.topics().of(TRAINING_SAMPLES), sample.hardware(), sample);
         }
         ModelsCommandResult compared = models("compare", FIRST, OTHER);
         assertThat(compared.out())

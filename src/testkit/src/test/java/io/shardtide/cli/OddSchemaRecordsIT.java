@@ -1,5 +1,17 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURVE_REQUESTS;
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -175,11 +187,7 @@ class OddSchemaRecordsIT {
     List<V> values = new ArrayList<>();
     try (TopicReader reader = endpoint.reader(schemas)) {
       reader
-          .handle(
-              topic,
-              StartPosition.BEGINNING,
-              Optional.empty(),
-              (position, writtenAt, value) -> values.add(value))
+          .handle(topic, StartPosition.BEGINNING, (position, writtenAt, value) -> values.add(value))
           .onUndecodable(record -> {});
       reader.open();
       reader.readToEnd();
@@ -195,34 +203,34 @@ class OddSchemaRecordsIT {
       }
     }
     log.publish(Fixtures.event(Fixtures.set(2, Fixtures.GIB), Fixtures.upsert("a", 1_000, 16, 1)));
-    await().atMost(PATIENCE).until(() -> readable(topics.shardingPlans()).size() == 1);
-    ShardingPlan plan = readable(topics.shardingPlans()).get(0);
+    await().atMost(PATIENCE).until(() -> readable(topics.of(SHARDING_PLANS)).size() == 1);
+    ShardingPlan plan = readable(topics.of(SHARDING_PLANS)).get(0);
 
     // Feedback reads no topic that others do not, and curves reject what they are asked.
     for (Topic<?> topic :
         List.of(
-            topics.workloadChanges(),
-            topics.costPredictions(),
-            topics.planStatus(),
-            topics.measuredCosts(),
-            topics.trainingSamples(),
-            topics.driftAlarms(),
-            topics.poolChanges(),
-            topics.curveRequests(),
-            topics.throughputCurves(),
-            topics.tableFills())) {
+            topics.of(WORKLOAD_CHANGES),
+            topics.of(COST_PREDICTIONS),
+            topics.of(PLAN_STATUS),
+            topics.of(MEASURED_COSTS),
+            topics.of(TRAINING_SAMPLES),
+            topics.of(DRIFT_ALARMS),
+            topics.of(POOL_CHANGES),
+            topics.of(CURVE_REQUESTS),
+            topics.of(THROUGHPUT_CURVES),
+            topics.of(TABLE_FILLS))) {
       await()
           .atMost(PATIENCE)
           .alias(topic.name())
           .until(
               () ->
-                  readable(topics.rejectedEvents()).stream()
+                  readable(topics.of(REJECTED_EVENTS)).stream()
                           .filter(r -> r.source().topic().equals(topic.name()))
                           .count()
                       == ANSWERS.size());
     }
-    assertThat(readable(topics.rejectedEvents()))
-        .filteredOn(r -> r.source().topic().equals(topics.workloadChanges().name()))
+    assertThat(readable(topics.of(REJECTED_EVENTS)))
+        .filteredOn(r -> r.source().topic().equals(topics.of(WORKLOAD_CHANGES).name()))
         .extracting(RejectedEvent::reason)
         .containsExactlyElementsOf(ANSWERS.stream().map(RegistryAnswer::reason).toList());
 
@@ -242,7 +250,7 @@ class OddSchemaRecordsIT {
     assertThat(out.toString())
         .contains(
             "%s: %d records that cannot be decoded"
-                .formatted(topics.workloadChanges().name(), ANSWERS.size()));
+                .formatted(topics.of(WORKLOAD_CHANGES).name(), ANSWERS.size()));
     assertThat(run("replay", "--out", folder.resolve("made.jsonl").toString()))
         .as("%s", out)
         .isZero();

@@ -2,6 +2,12 @@ package io.shardtide.cli;
 
 import static io.shardtide.testing.PoolSamples.claim;
 import static io.shardtide.testing.PoolSamples.event;
+import static io.shardtide.wire.TopicType.ALLOCATIONS;
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.CURVE_REQUESTS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.ModelBundle;
@@ -60,7 +66,7 @@ class PoolExportIT {
   private static <V> void publish(LogClient client, MemoryRecords records, RecordKind<V> kind)
       throws Exception {
     for (V value : records.all(kind)) {
-      client.publishValue(kind.topic().apply(client.topics()), kind.key().apply(value), value);
+      client.publishValue(client.topics().of(kind.type()), kind.type().keyOf(value), value);
     }
   }
 
@@ -84,17 +90,17 @@ class PoolExportIT {
       List<Topic<?>> ofPools =
           new ArrayList<>(
               List.of(
-                  client.topics().poolChanges(),
-                  client.topics().curveRequests(),
-                  client.topics().throughputCurves(),
-                  client.topics().allocations(),
-                  client.topics().currentAllocations()));
+                  client.topics().of(POOL_CHANGES),
+                  client.topics().of(CURVE_REQUESTS),
+                  client.topics().of(THROUGHPUT_CURVES),
+                  client.topics().of(ALLOCATIONS),
+                  client.topics().of(CURRENT_ALLOCATIONS)));
       create(client.topics().all().stream().filter(t -> !ofPools.contains(t)).toList());
       for (ModelBundle bundle : records.models().values()) {
-        client.publishValue(client.topics().costModels(), bundle.hardware(), bundle);
+        client.publishValue(client.topics().of(COST_MODELS), bundle.hardware(), bundle);
       }
       for (RecordKind<?> kind : RecordKind.ALL) {
-        if (kind.extension().isEmpty()) {
+        if (kind.type().extension().isEmpty()) {
           publish(client, records, kind);
         }
       }
@@ -136,7 +142,10 @@ class PoolExportIT {
       assertThat(Files.exists(export.resolve(kind.file())))
           .as(kind.file())
           .isEqualTo(
-              kind.extension().map(part -> part == Extension.POOLS && hasPools).orElse(true));
+              kind.type()
+                  .extension()
+                  .map(part -> part == Extension.POOLS && hasPools)
+                  .orElse(true));
     }
   }
 }

@@ -1,5 +1,8 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -49,7 +52,10 @@ class PublishRegistryIT {
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
       admin
           .createTopics(
-              Stream.of(TOPICS.workloadChanges(), TOPICS.costPredictions(), TOPICS.rejectedEvents())
+              Stream.of(
+                      TOPICS.of(WORKLOAD_CHANGES),
+                      TOPICS.of(COST_PREDICTIONS),
+                      TOPICS.of(REJECTED_EVENTS))
                   .map(topic -> new NewTopic(topic.name(), 1, (short) 1))
                   .toList())
           .all()

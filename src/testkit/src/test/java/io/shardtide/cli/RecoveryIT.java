@@ -1,5 +1,9 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -163,10 +167,10 @@ class RecoveryIT {
       }
       List<String> lost =
           List.of(
-                  client.topics().workloadChanges(),
-                  client.topics().shardingPlans(),
-                  client.topics().currentPlans(),
-                  client.topics().costModels())
+                  client.topics().of(WORKLOAD_CHANGES),
+                  client.topics().of(SHARDING_PLANS),
+                  client.topics().of(CURRENT_PLANS),
+                  client.topics().of(COST_MODELS))
               .stream()
               .map(Topic::name)
               .toList();
@@ -185,8 +189,8 @@ class RecoveryIT {
                     assertThat(plan.generation()).isEqualTo(6);
                     assertThat(columns(plan)).containsOnlyKeys("a", "c", "d");
                   });
-          assertThat(later.read(later.topics().currentPlans(), 1)).hasSize(1);
-          assertThat(later.read(later.topics().costModels(), 1)).hasSize(1);
+          assertThat(later.read(later.topics().of(CURRENT_PLANS), 1)).hasSize(1);
+          assertThat(later.read(later.topics().of(COST_MODELS), 1)).hasSize(1);
         }
       }
     }

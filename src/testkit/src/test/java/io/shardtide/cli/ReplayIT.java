@@ -2,6 +2,9 @@ package io.shardtide.cli;
 
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -112,7 +115,9 @@ class ReplayIT {
           client,
           plan -> plan.workloadId().equals("feed") && plan.origin().effort() == Effort.DEEP);
       client.publishValue(
-          client.topics().costModels(), TestModels.bundle().hardware(), TestModels.otherBundle());
+          client.topics().of(COST_MODELS),
+          TestModels.bundle().hardware(),
+          TestModels.otherBundle());
       await(client, plan -> plan.origin().modelId().equals(TestModels.otherBundle().modelId()));
       client.publish(event("ads", Fixtures.drop("huge")));
       await(client, plan -> plan.workloadId().equals("ads") && plan.generation() == 19);
@@ -140,7 +145,7 @@ class ReplayIT {
   private static void report(
       LogClient client, ShardingPlan plan, PlanStatus.StatusKind kind, long step) throws Exception {
     client.publishValue(
-        client.topics().planStatus(),
+        client.topics().of(PLAN_STATUS),
         plan.workloadId(),
         new PlanStatus(
             plan.workloadId(),
@@ -159,7 +164,7 @@ class ReplayIT {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
     while (System.nanoTime() < end) {
       Optional<ShardingPlan> found =
-          client.committed(client.topics().shardingPlans()).stream().filter(wanted).findFirst();
+          client.committed(client.topics().of(SHARDING_PLANS)).stream().filter(wanted).findFirst();
       if (found.isPresent()) {
         return found.get();
       }

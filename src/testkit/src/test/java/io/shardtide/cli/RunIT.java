@@ -1,5 +1,8 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -131,7 +134,7 @@ class RunIT {
       client.publish(Fixtures.WORKLOAD, new byte[] {1});
       assertThat(client.plans(1)).hasSize(1);
       assertThat(client.rejected(1)).hasSize(1);
-      assertThat(client.read(client.topics().costModels(), 3))
+      assertThat(client.read(client.topics().of(COST_MODELS), 3))
           .as("shipped models")
           .extracting(ModelBundle::hardware)
           .containsExactlyInAnyOrder("h200", "simulated", "simulated-8xh100");
@@ -259,8 +262,8 @@ class RunIT {
       admin
           .createTopics(
               List.of(
-                  new NewTopic(topics.workloadChanges().name(), 1, (short) 1),
-                  new NewTopic(topics.currentPlans().name(), 2, (short) 1)
+                  new NewTopic(topics.of(WORKLOAD_CHANGES).name(), 1, (short) 1),
+                  new NewTopic(topics.of(CURRENT_PLANS).name(), 2, (short) 1)
                       .configs(
                           Map.of("cleanup.policy", "delete", "max.message.bytes", "100000000"))))
           .all()

@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -138,7 +139,7 @@ class SecureRunIT {
               .filter(
                   r ->
                       r.operation() == AclOperation.WRITE
-                          && r.name().equals(Topics.withPrefix("a.").shardingPlans().name()))
+                          && r.name().equals(Topics.withPrefix("a.").of(SHARDING_PLANS).name()))
               .findFirst()
               .orElseThrow());
       publisher.publish(Fixtures.event(Fixtures.upsert("a", 2_000, 64, 5)));

@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -266,7 +268,7 @@ class ClientIT {
       List<MeasuredDevice> devices =
           Collections.nCopies(one.prediction().deviceCosts().size(), new MeasuredDevice(3, 1, 1));
       reports.measured(one, 10, 5, devices).get();
-      assertThat(log.committed(log.topics().measuredCosts()))
+      assertThat(log.committed(log.topics().of(MEASURED_COSTS)))
           .filteredOn(measured -> measured.workloadId().equals(workload))
           .singleElement()
           .satisfies(
@@ -309,7 +311,7 @@ class ClientIT {
       assertThat(plans).isNotNull();
       assertThat(caughtUp.await(PATIENCE_S, TimeUnit.SECONDS)).isTrue();
       log.publish(
-          log.topics().currentPlans(), workload, "no plan".getBytes(StandardCharsets.UTF_8));
+          log.topics().of(CURRENT_PLANS), workload, "no plan".getBytes(StandardCharsets.UTF_8));
       first(publisher, workload).send().get();
       assertThat(next(updates).plan().generation()).isEqualTo(1);
       assertThat(undecodable)

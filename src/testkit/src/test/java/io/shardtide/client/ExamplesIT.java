@@ -1,5 +1,6 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -170,9 +171,9 @@ class ExamplesIT {
           .contains("generation 1");
       await()
           .atMost(Duration.ofSeconds(60))
-          .until(() -> !log.committed(log.topics().currentPlans()).isEmpty());
+          .until(() -> !log.committed(log.topics().of(CURRENT_PLANS)).isEmpty());
       assertThat(runExample("PlanSubscriber", planner.bootstrapServers(), planner.registryUrl()))
-          .contains("plan " + log.committed(log.topics().currentPlans()).get(0).planId())
+          .contains("plan " + log.committed(log.topics().of(CURRENT_PLANS)).get(0).planId())
           .containsPattern("user_id columns \\d+\\+\\d+ on device \\d");
       assertThat(runExample("PoolPublisher", planner.bootstrapServers(), planner.registryUrl()))
           .contains("allocated at generation 1");

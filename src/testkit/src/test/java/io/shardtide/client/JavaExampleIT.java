@@ -1,5 +1,6 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.testing.LocalPlanner;
@@ -80,7 +81,9 @@ class JavaExampleIT {
                   .replace("HOST:PORT", planner.bootstrapServers())
                   .replace("URL", planner.registryUrl()));
       List<String> plans =
-          log.committed(log.topics().currentPlans()).stream().map(plan -> plan.planId()).toList();
+          log.committed(log.topics().of(CURRENT_PLANS)).stream()
+              .map(plan -> plan.planId())
+              .toList();
       assertThat(plans).hasSize(1);
       assertThat(said)
           .contains("plan " + plans.get(0))

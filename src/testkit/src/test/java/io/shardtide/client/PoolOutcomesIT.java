@@ -1,5 +1,8 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -48,9 +51,9 @@ class PoolOutcomesIT {
       admin
           .createTopics(
               List.of(
-                      log.topics().poolChanges(),
-                      log.topics().currentAllocations(),
-                      log.topics().rejectedEvents())
+                      log.topics().of(POOL_CHANGES),
+                      log.topics().of(CURRENT_ALLOCATIONS),
+                      log.topics().of(REJECTED_EVENTS))
                   .stream()
                   .map(topic -> new NewTopic(topic.name(), 1, (short) 1))
                   .toList())
@@ -72,7 +75,7 @@ class PoolOutcomesIT {
   /** An allocation of a generation, which differs from others of it by the curve. */
   private void allocate(long generation, String curve) throws Exception {
     log.publishValue(
-        log.topics().currentAllocations(),
+        log.topics().of(CURRENT_ALLOCATIONS),
         POOL,
         new Allocation(
                 "",
@@ -123,10 +126,10 @@ class PoolOutcomesIT {
     CompletableFuture<Outcome> set =
         publisher.change(POOL).set(PoolSamples.pool(3, 1L << 30)).sendAndAwait();
     log.publishValue(
-        log.topics().rejectedEvents(),
+        log.topics().of(REJECTED_EVENTS),
         POOL,
         new RejectedEvent(
-            new SourcePosition(log.topics().poolChanges().name(), 0, 0),
+            new SourcePosition(log.topics().of(POOL_CHANGES).name(), 0, 0),
             Optional.of(POOL),
             RejectionReason.PLANNING_FAILED,
             "The change was applied, but the pool could not be allocated",

@@ -1,5 +1,10 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.QUARANTINE;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
@@ -123,8 +128,8 @@ class RefusedPublisherIT {
 
   @Test
   void a_missing_acl_is_named_with_what_to_do() throws Exception {
-    String ofPool = topics.poolChanges().name() + topics.currentAllocations().name();
-    try (Allowed allowed = new Allowed(kafka.clients(user), topics.costPredictions().name())) {
+    String ofPool = topics.of(POOL_CHANGES).name() + topics.of(CURRENT_ALLOCATIONS).name();
+    try (Allowed allowed = new Allowed(kafka.clients(user), topics.of(COST_PREDICTIONS).name())) {
       for (AclGrant right : rights()) {
         boolean pools = ofPool.contains(right.name());
         kafka.forbid(user, right);
@@ -172,9 +177,9 @@ class RefusedPublisherIT {
   /** Kafka's answer to a list of offsets does not name the topic by itself. */
   @Test
   void a_refused_list_of_offsets_names_the_topics() throws Exception {
-    String refused = topics.quarantine().name();
+    String refused = topics.of(QUARANTINE).name();
     TopicPartition partition = new TopicPartition(refused, 0);
-    TopicPartition readable = new TopicPartition(topics.rejectedEvents().name(), 0);
+    TopicPartition readable = new TopicPartition(topics.of(REJECTED_EVENTS).name(), 0);
     try (EndOffsets offsets = new EndOffsets(kafka.clients(user))) {
       assertThatThrownBy(
               () ->

@@ -1,5 +1,7 @@
 package io.shardtide.docker;
 
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -95,10 +97,10 @@ class DashboardIT {
       client.publish(Fixtures.WORKLOAD, new byte[] {1});
       ShardingPlan plan = client.plans(1).get(0);
       client.publishValue(
-          client.topics().measuredCosts(),
+          client.topics().of(MEASURED_COSTS),
           plan.workloadId(),
           new SimulatedTrainer().measured(plan, device -> 1.1));
-      client.read(client.topics().trainingSamples(), 1);
+      client.read(client.topics().of(TRAINING_SAMPLES), 1);
     }
   }
 

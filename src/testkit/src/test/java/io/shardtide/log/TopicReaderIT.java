@@ -1,5 +1,7 @@
 package io.shardtide.log;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -58,7 +60,7 @@ class TopicReaderIT {
   @BeforeEach
   void createTopic() throws Exception {
     client = new LogClient(kafka.bootstrapServers(), registry.url(), UUID.randomUUID() + ".");
-    topic = client.topics().workloadChanges();
+    topic = client.topics().of(WORKLOAD_CHANGES);
     try (Admin admin = Admin.create(settings())) {
       admin.createTopics(List.of(new NewTopic(topic.name(), 1, (short) 1))).all().get();
     }
@@ -89,7 +91,6 @@ class TopicReaderIT {
         .handle(
             topic,
             start,
-            Optional.of(WorkloadChange::workloadId),
             (position, writtenAt, event) ->
                 received.add((int) ((Change.TableUpserted) event.changes().get(0)).table().rows()))
         .onUndecodable(undecodable::add);
@@ -265,7 +266,6 @@ class TopicReaderIT {
             .handle(
                 topic,
                 StartPosition.END,
-                Optional.empty(),
                 (position, writtenAt, event) -> {
                   throw new IllegalStateException("no room for offset " + position.offset());
                 })
@@ -287,21 +287,17 @@ class TopicReaderIT {
             500);
     try (TopicReader reader =
         new TopicReader(nowhere, client.registry())
-            .handle(topic, StartPosition.END, Optional.empty(), (p, at, event) -> {})) {
+            .handle(topic, StartPosition.END, (p, at, event) -> {})) {
       assertThatThrownBy(reader::open)
           .isInstanceOf(ClusterUnavailableException.class)
           .hasMessageStartingWith("The Kafka cluster at 127.0.0.1:1 did not answer: ");
     }
     try (TopicReader reader =
         new TopicReader(settings(), client.registry())
-            .handle(
-                client.topics().costModels(),
-                StartPosition.END,
-                Optional.empty(),
-                (p, at, model) -> {})) {
+            .handle(client.topics().of(COST_MODELS), StartPosition.END, (p, at, model) -> {})) {
       assertThatThrownBy(reader::open)
           .isInstanceOf(IllegalStateException.class)
-          .hasMessageContaining("There is no topic " + client.topics().costModels().name())
+          .hasMessageContaining("There is no topic " + client.topics().of(COST_MODELS).name())
           .hasMessageContaining(kafka.bootstrapServers());
     }
   }

@@ -44,7 +44,7 @@ class ExportFolderTest {
     for (RecordKind<?> kind : RecordKind.ALL) {
       Path file = directory.resolve(kind.file());
       // The log has no optional parts.
-      int lines = kind.extension().isPresent() ? 0 : read(kind).size();
+      int lines = kind.type().extension().isPresent() ? 0 : read(kind).size();
       if (lines == 0) {
         continue;
       }
@@ -201,7 +201,7 @@ class ExportFolderTest {
   }
 
   private static <V> void fuzz(RecordKind<V> kind, Object value, Random random) {
-    JsonLines<V, ?> lines = new JsonLines<>(kind.codec());
+    JsonLines<V, ?> lines = new JsonLines<>(kind.type().codec());
     @SuppressWarnings("unchecked") // it is a record of this kind
     byte[] bytes = lines.write((V) value).getBytes(StandardCharsets.UTF_8);
     for (int flips = 1 + random.nextInt(4); flips > 0; flips--) {

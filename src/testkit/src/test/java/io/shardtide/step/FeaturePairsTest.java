@@ -1,5 +1,11 @@
 package io.shardtide.step;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.DEVICE_SPEEDS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CommunicationCost;
@@ -220,7 +226,7 @@ class FeaturePairsTest {
               "test",
               OptionalLong.empty(),
               changes);
-      event = read(TOPICS.workloadChanges(), Codec.WORKLOAD_CHANGE, event);
+      event = read(TOPICS.of(WORKLOAD_CHANGES), Codec.WORKLOAD_CHANGE, event);
       records.add(RecordKind.EVENTS, event);
       onPredictions(
           predicting.apply(workloads, Fixtures.at(records.all(RecordKind.EVENTS).size()), event));
@@ -228,7 +234,7 @@ class FeaturePairsTest {
 
     private void onPredictions(List<CostPredictions> parts) {
       for (CostPredictions part : parts) {
-        CostPredictions read = read(TOPICS.costPredictions(), Codec.COST_PREDICTIONS, part);
+        CostPredictions read = read(TOPICS.of(COST_PREDICTIONS), Codec.COST_PREDICTIONS, part);
         records.add(RecordKind.PREDICTIONS, read);
         planning.onPredictions(plans, read);
         measuring.onPredictions(feedback, read);
@@ -269,10 +275,11 @@ class FeaturePairsTest {
       } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
         records.add(
             RecordKind.INFEASIBLE,
-            read(TOPICS.infeasibleWorkloads(), Codec.INFEASIBLE_WORKLOAD, infeasible.workload()));
+            read(
+                TOPICS.of(INFEASIBLE_WORKLOADS), Codec.INFEASIBLE_WORKLOAD, infeasible.workload()));
         failures++;
       } else if (outcome instanceof PlanningOutcome.Planned planned) {
-        ShardingPlan plan = read(TOPICS.shardingPlans(), Codec.SHARDING_PLAN, planned.plan());
+        ShardingPlan plan = read(TOPICS.of(SHARDING_PLANS), Codec.SHARDING_PLAN, planned.plan());
         assertThat(plan.identified().planId()).isEqualTo(planned.plan().planId());
         records.add(RecordKind.PLANS, plan);
         check(plan);
@@ -325,11 +332,11 @@ class FeaturePairsTest {
       for (int report = 0; report < REPORTS; report++) {
         try {
           measuring
-              .measure(feedback, read(TOPICS.measuredCosts(), Codec.MEASURED_COSTS, measured()))
+              .measure(feedback, read(TOPICS.of(MEASURED_COSTS), Codec.MEASURED_COSTS, measured()))
               .speeds()
               .ifPresent(
                   speeds -> {
-                    DeviceSpeeds read = read(TOPICS.deviceSpeeds(), Codec.DEVICE_SPEEDS, speeds);
+                    DeviceSpeeds read = read(TOPICS.of(DEVICE_SPEEDS), Codec.DEVICE_SPEEDS, speeds);
                     records.add(RecordKind.SPEEDS, read);
                     planning.onSpeeds(plans, read);
                   });

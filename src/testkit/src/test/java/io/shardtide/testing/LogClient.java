@@ -1,5 +1,11 @@
 package io.shardtide.testing;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.awaitility.Awaitility.await;
 
 import io.confluent.kafka.schemaregistry.avro.AvroSchema;
@@ -12,6 +18,7 @@ import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.WorkloadChange;
@@ -74,7 +81,7 @@ public final class LogClient implements AutoCloseable {
     registry = Registry.connect(registryUrl, Map.of());
     producer =
         new KafkaProducer<>(
-            with(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, Topics.LARGE_RECORD_BYTES),
+            with(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, TopicType.LARGE_RECORD_BYTES),
             new StringSerializer(),
             new ByteArraySerializer());
   }
@@ -94,17 +101,17 @@ public final class LogClient implements AutoCloseable {
   }
 
   public void publish(WorkloadChange event) throws InterruptedException, ExecutionException {
-    String topic = topics.workloadChanges().name();
+    String topic = topics.of(WORKLOAD_CHANGES).name();
     publish(
         event.workloadId(),
-        registry.serde(topics.workloadChanges()).serializer().serialize(topic, event));
+        registry.serde(topics.of(WORKLOAD_CHANGES)).serializer().serialize(topic, event));
   }
 
   /** Publishes an event with another time than now in the record. */
   public void publishAt(Instant time, WorkloadChange event)
       throws InterruptedException, ExecutionException {
-    String topic = topics.workloadChanges().name();
-    byte[] value = registry.serde(topics.workloadChanges()).serializer().serialize(topic, event);
+    String topic = topics.of(WORKLOAD_CHANGES).name();
+    byte[] value = registry.serde(topics.of(WORKLOAD_CHANGES)).serializer().serialize(topic, event);
     producer
         .send(new ProducerRecord<>(topic, null, time.toEpochMilli(), event.workloadId(), value))
         .get();
@@ -120,7 +127,7 @@ public final class LogClient implements AutoCloseable {
 
   /** The same; each name of a publisher gives another id. */
   public byte[] withForeignSchema(WorkloadChange event, String publisher) throws IOException {
-    String subject = topics.workloadChanges().name() + "-value";
+    String subject = topics.of(WORKLOAD_CHANGES).name() + "-value";
     try (CachedSchemaRegistryClient client = new CachedSchemaRegistryClient(registry.url(), 10)) {
       Schema own = io.shardtide.avro.WorkloadChange.getClassSchema();
       Schema foreign = new Schema.Parser().parse(own.toString());
@@ -128,9 +135,9 @@ public final class LogClient implements AutoCloseable {
       int id = client.register(subject, new AvroSchema(foreign));
       byte[] value =
           registry
-              .serde(topics.workloadChanges())
+              .serde(topics.of(WORKLOAD_CHANGES))
               .serializer()
-              .serialize(topics.workloadChanges().name(), event);
+              .serialize(topics.of(WORKLOAD_CHANGES).name(), event);
       ByteBuffer.wrap(value).putInt(1, id);
       return value;
     } catch (RestClientException e) {
@@ -153,7 +160,7 @@ public final class LogClient implements AutoCloseable {
   }
 
   public void publish(String key, byte[] value) throws InterruptedException, ExecutionException {
-    publish(topics.workloadChanges(), key, value);
+    publish(topics.of(WORKLOAD_CHANGES), key, value);
   }
 
   /** Publishes bytes on a topic, whatever they are. */
@@ -169,15 +176,15 @@ public final class LogClient implements AutoCloseable {
   }
 
   public List<ShardingPlan> plans(int count) {
-    return read(topics.shardingPlans(), count);
+    return read(topics.of(SHARDING_PLANS), count);
   }
 
   public List<InfeasibleWorkload> infeasible(int count) {
-    return read(topics.infeasibleWorkloads(), count);
+    return read(topics.of(INFEASIBLE_WORKLOADS), count);
   }
 
   public List<RejectedEvent> rejected(int count) {
-    return read(topics.rejectedEvents(), count);
+    return read(topics.of(REJECTED_EVENTS), count);
   }
 
   /** Returns the values that are committed on a topic. */
@@ -187,14 +194,14 @@ public final class LogClient implements AutoCloseable {
 
   /** Returns a workload's committed plans. */
   public List<ShardingPlan> plansOf(String workload) {
-    return committed(topics.shardingPlans()).stream()
+    return committed(topics.of(SHARDING_PLANS)).stream()
         .filter(plan -> plan.workloadId().equals(workload))
         .toList();
   }
 
   /** Returns a workload's committed statuses of plans. */
   public List<PlanStatus> statusesOf(String workload) {
-    return committed(topics.planStatus()).stream()
+    return committed(topics.of(PLAN_STATUS)).stream()
         .filter(status -> status.workloadId().equals(workload))
         .toList();
   }
@@ -222,15 +229,30 @@ public final class LogClient implements AutoCloseable {
       reader =
           new TopicReader(clients, registry)
               .handle(
-                  topic,
+                  anyKey(topic),
                   StartPosition.BEGINNING,
-                  Optional.empty(),
                   (position, writtenAt, value) -> values.add(value))
               .onUndecodable(
                   record -> {
                     throw new IllegalStateException(record.source() + ": " + record.message());
                   });
       reader.open();
+    }
+
+    /** Tests also write values under keys of others. */
+    private static <V> Topic<V> anyKey(Topic<V> topic) {
+      TopicType<V> type = topic.type();
+      return new Topic<>(
+          topic.name(),
+          new TopicType<>(
+              type.name(),
+              type.codec(),
+              Optional.empty(),
+              type.retention(),
+              type.maxMessageBytes(),
+              type.leastMessageBytes(),
+              type.extension()),
+          topic.maxMessageBytes());
     }
 
     synchronized List<V> await(int count) {
@@ -251,8 +273,8 @@ public final class LogClient implements AutoCloseable {
 
   /** Waits until a planner has read and committed all changes and all predictions. */
   public void awaitIdle() {
-    awaitRead(prefix + "workload", topics.workloadChanges());
-    awaitRead(prefix + "planning", topics.costPredictions());
+    awaitRead(prefix + "workload", topics.of(WORKLOAD_CHANGES));
+    awaitRead(prefix + "planning", topics.of(COST_PREDICTIONS));
   }
 
   /** Returns how many records of a topic are in transactions that were aborted. */

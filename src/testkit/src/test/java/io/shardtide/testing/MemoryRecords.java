@@ -76,7 +76,7 @@ public final class MemoryRecords implements LogRecords {
         .forEach(
             value ->
                 lanes
-                    .computeIfAbsent(part.key().apply(value), id -> new ArrayDeque<>())
+                    .computeIfAbsent(part.type().keyOf(value), id -> new ArrayDeque<>())
                     .add(value));
     while (!lanes.isEmpty()) {
       List<String> ids = List.copyOf(lanes.keySet());

@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.config.ServiceSettings;
@@ -74,7 +75,7 @@ class AclsTest {
   @ParameterizedTest
   @MethodSource("extensions")
   void the_planners_topics_are_those_of_the_topologies(Set<Extension> extensions) {
-    String models = Topics.withPrefix(PREFIX).costModels().name();
+    String models = Topics.withPrefix(PREFIX).of(COST_MODELS).name();
     Set<String> reads = new TreeSet<>(Set.of(models));
     Set<String> writes = new TreeSet<>(Set.of(models));
     Map<String, String> topologies = Topologies.describe(Topics.withPrefix(PREFIX));

@@ -1,5 +1,10 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.assertj.core.api.Assertions.tuple;
@@ -270,10 +275,10 @@ class BrokerLimitsIT {
       List<String> outputs =
           new ArrayList<>(
               List.of(
-                  client.topics().costPredictions().name(),
-                  client.topics().currentPredictions().name(),
-                  client.topics().shardingPlans().name(),
-                  client.topics().currentPlans().name()));
+                  client.topics().of(COST_PREDICTIONS).name(),
+                  client.topics().of(CURRENT_PREDICTIONS).name(),
+                  client.topics().of(SHARDING_PLANS).name(),
+                  client.topics().of(CURRENT_PLANS).name()));
       for (TopologyName topology : List.of(TopologyName.WORKLOAD, TopologyName.PLANNING)) {
         StoreName.of(topology).forEach(store -> outputs.add(store.changelog(prefix)));
       }
@@ -337,11 +342,11 @@ class BrokerLimitsIT {
             .atMost(PATIENCE)
             .untilAsserted(
                 () ->
-                    assertThat(client.committed(client.topics().shardingPlans()))
+                    assertThat(client.committed(client.topics().of(SHARDING_PLANS)))
                         .last()
                         .extracting(ShardingPlan::reason)
                         .isEqualTo("1 table added (c)"));
-        assertThat(client.committed(client.topics().rejectedEvents()))
+        assertThat(client.committed(client.topics().of(REJECTED_EVENTS)))
             .as("events that were read again")
             .isEmpty();
       }

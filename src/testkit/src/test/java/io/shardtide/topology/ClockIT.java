@@ -3,6 +3,8 @@ package io.shardtide.topology;
 import static io.shardtide.testing.Fixtures.event;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 import static org.awaitility.Awaitility.await;
@@ -108,7 +110,7 @@ class ClockIT {
   private ShardingPlan plan(JavaProcess planner, long generation) throws Exception {
     long end = System.nanoTime() + Duration.ofMinutes(2).toNanos();
     while (true) {
-      for (ShardingPlan plan : client.committed(client.topics().shardingPlans())) {
+      for (ShardingPlan plan : client.committed(client.topics().of(SHARDING_PLANS))) {
         if (plan.generation() == generation) {
           return plan;
         }
@@ -142,7 +144,7 @@ class ClockIT {
       setClock(offset, "+0\n");
       client.publish(event(upsert("e", 9_000, 8, 2)));
       plan(planner, 5);
-      assertThat(client.committed(client.topics().rejectedEvents())).isEmpty();
+      assertThat(client.committed(client.topics().of(REJECTED_EVENTS))).isEmpty();
     }
   }
 

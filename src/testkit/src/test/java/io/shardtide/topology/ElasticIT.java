@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -160,7 +161,7 @@ class ElasticIT {
 
   /** Reads the plans that have come since the last call, and when they were first seen. */
   private synchronized void readPlans() {
-    List<ShardingPlan> all = client.committed(client.topics().shardingPlans());
+    List<ShardingPlan> all = client.committed(client.topics().of(SHARDING_PLANS));
     long now = System.nanoTime();
     synchronized (published) {
       for (ShardingPlan plan : all.subList(plans.size(), all.size())) {

@@ -1,5 +1,8 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -160,7 +163,7 @@ abstract class ExtensionFixture {
   /** Returns the positions of a topic's rejected records; each must be rejected once. */
   Set<SourcePosition> rejected(Topic<?> topic) {
     List<SourcePosition> positions =
-        client.committed(topics.rejectedEvents()).stream()
+        client.committed(topics.of(REJECTED_EVENTS)).stream()
             .map(RejectedEvent::source)
             .filter(source -> source.topic().equals(topic.name()))
             .toList();
@@ -171,7 +174,7 @@ abstract class ExtensionFixture {
   private Map<String, Long> planned() {
     Map<String, Long> planned = new HashMap<>();
     client
-        .committed(topics.shardingPlans())
+        .committed(topics.of(SHARDING_PLANS))
         .forEach(plan -> planned.put(plan.workloadId(), plan.generation()));
     return planned;
   }
@@ -179,7 +182,7 @@ abstract class ExtensionFixture {
   private Map<String, Long> changes() {
     Map<String, Long> changes = new HashMap<>();
     client
-        .committed(topics.workloadChanges())
+        .committed(topics.of(WORKLOAD_CHANGES))
         .forEach(change -> changes.merge(change.workloadId(), 1L, Long::sum));
     return changes;
   }
@@ -211,7 +214,7 @@ abstract class ExtensionFixture {
       Set<String> found = new TreeSet<>(admin.listTopics().names().get());
       found.removeIf(name -> !name.startsWith(prefix));
       assertThat(found)
-          .contains(topics.shardingPlans().name())
+          .contains(topics.of(SHARDING_PLANS).name())
           .noneMatch(name -> name.matches(".*(%s).*".formatted(names)));
     }
     List<String> optional = new ArrayList<>(topics.all().stream().map(Topic::name).toList());
@@ -223,17 +226,17 @@ abstract class ExtensionFixture {
   /** Returns what a source changed; each of its events is on the log once, and was applied. */
   List<WorkloadChange> changesOf(String source) {
     List<WorkloadChange> changes =
-        client.committed(topics.workloadChanges()).stream()
+        client.committed(topics.of(WORKLOAD_CHANGES)).stream()
             .filter(change -> change.source().equals(source))
             .toList();
     assertThat(changes).extracting(WorkloadChange::eventId).doesNotHaveDuplicates();
-    assertThat(rejected(topics.workloadChanges())).isEmpty();
+    assertThat(rejected(topics.of(WORKLOAD_CHANGES))).isEmpty();
     return changes;
   }
 
   void assertEachGenerationHasOnePlan() {
     Map<String, Long> next = new HashMap<>();
-    for (ShardingPlan plan : client.committed(topics.shardingPlans())) {
+    for (ShardingPlan plan : client.committed(topics.of(SHARDING_PLANS))) {
       assertThat(plan.origin().firstGeneration())
           .as(plan.workloadId())
           .isEqualTo(next.getOrDefault(plan.workloadId(), 1L));

@@ -2,6 +2,9 @@ package io.shardtide.topology;
 
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -107,7 +110,7 @@ abstract class FailureModesFixture {
         .atMost(PATIENCE)
         .until(
             () ->
-                client.committed(topics.currentPlans()).stream()
+                client.committed(topics.of(CURRENT_PLANS)).stream()
                     .anyMatch(p -> p.workloadId().equals("other-" + workload)));
   }
 
@@ -125,7 +128,7 @@ abstract class FailureModesFixture {
   }
 
   List<ShardingPlan> planned() {
-    return client.committed(topics.shardingPlans()).stream()
+    return client.committed(topics.of(SHARDING_PLANS)).stream()
         .filter(plan -> plan.workloadId().equals(workload))
         .toList();
   }
@@ -149,7 +152,7 @@ abstract class FailureModesFixture {
   }
 
   static List<RejectedEvent> rejections(Topic<?> topic) {
-    return client.committed(topics.rejectedEvents()).stream()
+    return client.committed(topics.of(REJECTED_EVENTS)).stream()
         .filter(e -> e.source().topic().equals(topic.name()))
         .toList();
   }

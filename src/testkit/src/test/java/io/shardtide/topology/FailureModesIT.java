@@ -3,6 +3,11 @@ package io.shardtide.topology;
 import static io.shardtide.testing.Fixtures.drop;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -19,7 +24,7 @@ import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Topic;
-import io.shardtide.wire.Topics;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.RejectedEvent;
@@ -78,9 +83,9 @@ class FailureModesIT extends FailureModesFixture {
   /** An event in a later schema, which the registry must accept as today's successor. */
   private static byte[] written(WorkloadChange event, Schema later, boolean withNewKind)
       throws Exception {
-    String topic = topics.workloadChanges().name();
+    String topic = topics.of(WORKLOAD_CHANGES).name();
     byte[] now =
-        client.registry().serde(topics.workloadChanges()).serializer().serialize(topic, event);
+        client.registry().serde(topics.of(WORKLOAD_CHANGES)).serializer().serialize(topic, event);
     GenericRecord record =
         new GenericDatumReader<GenericRecord>(
                 io.shardtide.avro.WorkloadChange.getClassSchema(), later)
@@ -115,7 +120,7 @@ class FailureModesIT extends FailureModesFixture {
     assertThat(plans(3).get(2).reason()).as("known kinds").isEqualTo("1 table added (c)");
     RejectedEvent rejection =
         rejected(
-            topics.workloadChanges(),
+            topics.of(WORKLOAD_CHANGES),
             workload,
             written(event(upsert("d", 1_000, 8, 2)), later, true));
     assertThat(rejection.reason()).isEqualTo(RejectionReason.UNDECODABLE);
@@ -144,16 +149,16 @@ class FailureModesIT extends FailureModesFixture {
 
   @Test
   void a_model_of_unused_hardware_is_kept_for_later_workloads() throws Exception {
-    int before = rejections(topics.workloadChanges()).size();
+    int before = rejections(topics.of(WORKLOAD_CHANGES)).size();
     client.publish(event(on("brand-new")));
-    RejectedEvent rejection = rejection(topics.workloadChanges(), before);
+    RejectedEvent rejection = rejection(topics.of(WORKLOAD_CHANGES), before);
     assertThat(rejection.reason()).isEqualTo(RejectionReason.UNKNOWN_HARDWARE);
     assertThat(rejection.message())
         .contains("\"brand-new\"")
         .contains(TestModels.bundle().hardware());
 
     ModelBundle bundle = of("brand-new");
-    client.publishValue(topics.costModels(), bundle.hardware(), bundle);
+    client.publishValue(topics.of(COST_MODELS), bundle.hardware(), bundle);
     await()
         .atMost(PATIENCE)
         .untilAsserted(
@@ -167,18 +172,18 @@ class FailureModesIT extends FailureModesFixture {
   @Test
   void a_record_that_is_not_a_model_is_skipped() throws Exception {
     String hardware = "hardware-" + workload;
-    client.publish(topics.costModels(), TestModels.bundle().hardware(), NOISE);
-    awaitLog(topics.costModels().name(), "is set aside", "begin with 110");
-    client.publishValue(topics.costModels(), TestModels.bundle().hardware(), of(hardware));
+    client.publish(topics.of(COST_MODELS), TestModels.bundle().hardware(), NOISE);
+    awaitLog(topics.of(COST_MODELS).name(), "is set aside", "begin with 110");
+    client.publishValue(topics.of(COST_MODELS), TestModels.bundle().hardware(), of(hardware));
     awaitLog("is set aside", "the key is another text");
-    client.publish(topics.costModels(), TestModels.bundle().hardware(), null);
+    client.publish(topics.of(COST_MODELS), TestModels.bundle().hardware(), null);
     awaitLog("is set aside", "has no value");
     ModelBundle tooMuch = of(TOO_MUCH + workload);
-    client.publishValue(topics.costModels(), tooMuch.hardware(), tooMuch);
+    client.publishValue(topics.of(COST_MODELS), tooMuch.hardware(), tooMuch);
     awaitLog("Model " + tooMuch.modelId(), "is set aside", "no memory for it");
     client.publish(event(upsert("b", 1_000, 8, 2)));
     assertThat(plans(2).get(1).origin().modelId()).isEqualTo(TestModels.bundle().modelId());
-    client.publishValue(topics.costModels(), hardware, of(hardware));
+    client.publishValue(topics.of(COST_MODELS), hardware, of(hardware));
     await()
         .atMost(PATIENCE)
         .untilAsserted(
@@ -196,10 +201,10 @@ class FailureModesIT extends FailureModesFixture {
     byte[] value =
         client
             .registry()
-            .serde(topics.planStatus())
+            .serde(topics.of(PLAN_STATUS))
             .serializer()
             .serialize(
-                topics.planStatus().name(),
+                topics.of(PLAN_STATUS).name(),
                 new PlanStatus(
                     workload,
                     planId,
@@ -222,7 +227,7 @@ class FailureModesIT extends FailureModesFixture {
 
   @Test
   void impossible_statuses_are_rejected_and_valid_ones_are_applied() throws Exception {
-    Topic<PlanStatus> topic = topics.planStatus();
+    Topic<PlanStatus> topic = topics.of(PLAN_STATUS);
     String first = planned().get(0).planId();
     client.publish(event(upsert("b", 1_000, 8, 2)));
     String second = plans(2).get(1).planId();
@@ -272,7 +277,7 @@ class FailureModesIT extends FailureModesFixture {
             .atMost(PATIENCE)
             .until(
                 () ->
-                    client.committed(topics.shardingPlans()).stream()
+                    client.committed(topics.of(SHARDING_PLANS)).stream()
                         .filter(plan -> plan.workloadId().equals(other))
                         .toList(),
                 plans -> plans.size() == 3);
@@ -289,7 +294,7 @@ class FailureModesIT extends FailureModesFixture {
   void a_record_from_the_future_is_planned() throws Exception {
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
       ConfigResource changes =
-          new ConfigResource(ConfigResource.Type.TOPIC, topics.workloadChanges().name());
+          new ConfigResource(ConfigResource.Type.TOPIC, topics.of(WORKLOAD_CHANGES).name());
       ConfigEntry any =
           new ConfigEntry("message.timestamp.after.max.ms", Long.toString(Long.MAX_VALUE));
       admin
@@ -307,7 +312,7 @@ class FailureModesIT extends FailureModesFixture {
   @Test
   void an_unreadable_record_affects_no_other_record() throws Exception {
     for (Topic<?> topic :
-        List.of(topics.workloadChanges(), topics.costPredictions(), topics.planStatus())) {
+        List.of(topics.of(WORKLOAD_CHANGES), topics.of(COST_PREDICTIONS), topics.of(PLAN_STATUS))) {
       RejectedEvent rejection = rejected(topic, workload, NOISE);
       assertThat(rejection.reason()).isEqualTo(RejectionReason.UNDECODABLE);
       assertThat(rejection.value().orElseThrow().toArray()).isEqualTo(NOISE);
@@ -317,7 +322,7 @@ class FailureModesIT extends FailureModesFixture {
 
   @Test
   void a_tombstone_is_rejected_and_deletes_nothing() throws Exception {
-    RejectedEvent rejection = rejected(topics.workloadChanges(), workload, null);
+    RejectedEvent rejection = rejected(topics.of(WORKLOAD_CHANGES), workload, null);
     assertThat(rejection.reason()).isEqualTo(RejectionReason.UNDECODABLE);
     assertThat(rejection.message()).contains("has no value");
     client.publish(event(upsert("b", 1_000, 8, 2)));
@@ -327,22 +332,22 @@ class FailureModesIT extends FailureModesFixture {
   /** A rejection carries the key as it came; it must not carry it so often that it is too large. */
   @Test
   void an_unreadable_record_of_16_mib_is_rejected() throws Exception {
-    byte[] large = new byte[Topics.LARGE_RECORD_BYTES - 1_000];
-    RejectedEvent value = rejected(topics.workloadChanges(), workload, large);
+    byte[] large = new byte[TopicType.LARGE_RECORD_BYTES - 1_000];
+    RejectedEvent value = rejected(topics.of(WORKLOAD_CHANGES), workload, large);
     assertThat(value.value().orElseThrow().toArray()).isEqualTo(large);
     String key = "k".repeat(large.length - 1_000);
-    RejectedEvent byKey = rejected(topics.workloadChanges(), key, NOISE);
+    RejectedEvent byKey = rejected(topics.of(WORKLOAD_CHANGES), key, NOISE);
     assertThat(byKey.key().orElseThrow().toArray()).hasSize(key.length());
   }
 
   @Test
   void a_too_large_event_is_refused_at_the_publisher() {
-    assertThatThrownBy(() -> client.publish(workload, new byte[Topics.LARGE_RECORD_BYTES + 1]))
+    assertThatThrownBy(() -> client.publish(workload, new byte[TopicType.LARGE_RECORD_BYTES + 1]))
         .isInstanceOf(ExecutionException.class)
         .hasCauseInstanceOf(RecordTooLargeException.class)
-        .hasMessageContaining(Integer.toString(Topics.LARGE_RECORD_BYTES));
+        .hasMessageContaining(Integer.toString(TopicType.LARGE_RECORD_BYTES));
     assertThatThrownBy(
-            () -> client.publish(topics.planStatus(), workload, new byte[2 * 1024 * 1024]))
+            () -> client.publish(topics.of(PLAN_STATUS), workload, new byte[2 * 1024 * 1024]))
         .as("a client may send more than a topic takes")
         .isInstanceOf(ExecutionException.class)
         .hasCauseInstanceOf(RecordTooLargeException.class);

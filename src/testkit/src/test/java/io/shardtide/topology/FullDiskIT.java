@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assumptions.assumeThat;
@@ -120,7 +121,7 @@ class FullDiskIT {
       awaitPlans(client, before + 1);
       Files.delete(filler);
       awaitPlans(client, 3L * WORKLOADS.size());
-      List<ShardingPlan> plans = client.committed(client.topics().shardingPlans());
+      List<ShardingPlan> plans = client.committed(client.topics().of(SHARDING_PLANS));
       for (String workload : WORKLOADS) {
         assertThat(plans)
             .filteredOn(plan -> plan.workloadId().equals(workload))
@@ -148,7 +149,8 @@ class FullDiskIT {
     return await()
         .atMost(PATIENCE)
         .until(
-            () -> (long) client.committed(client.topics().shardingPlans()).size(), n -> n >= count);
+            () -> (long) client.committed(client.topics().of(SHARDING_PLANS)).size(),
+            n -> n >= count);
   }
 
   private static WorkloadChange event(String workload, Change... changes) {

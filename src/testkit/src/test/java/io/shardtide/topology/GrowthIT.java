@@ -1,5 +1,13 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+import static io.shardtide.wire.TopicType.TABLE_FORECASTS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -101,14 +109,14 @@ class GrowthIT {
           ids += CAPACITY / 40;
           report(log, reports, plan, now, step, ids);
         }
-        log.awaitRead(TopologyName.GROWTH.applicationId(prefix), log.topics().tableFills());
+        log.awaitRead(TopologyName.GROWTH.applicationId(prefix), log.topics().of(TABLE_FILLS));
       }
       try (PlannerService next = start(kafka, registry, "next")) {
         assertThat(next).isNotNull();
         for (; step < 16; step++) {
           ids += CAPACITY / 40;
           report(log, reports, plan, now, step, ids);
-          List<WorkloadChange> changes = log.committed(log.topics().workloadChanges());
+          List<WorkloadChange> changes = log.committed(log.topics().of(WORKLOAD_CHANGES));
           WorkloadChange last = changes.get(changes.size() - 1);
           if (last.source().equals(GrowthStep.SOURCE)) {
             ShardingPlan latest = planOf(log, changes.size());
@@ -122,7 +130,7 @@ class GrowthIT {
       assertThat(plan.reason())
           .matches(
               ".*\"user_id\" has [0-9,]+ slots instead of [0-9,]+: it is full in [0-9.]+ (seconds|minutes) .*");
-      assertThat(log.committed(log.topics().rejectedEvents())).isEmpty();
+      assertThat(log.committed(log.topics().of(REJECTED_EVENTS))).isEmpty();
       assertReplayed(log, Fixtures.WORKLOAD);
     }
   }
@@ -150,7 +158,7 @@ class GrowthIT {
         .join();
     await()
         .atMost(PATIENCE)
-        .until(() -> log.committed(log.topics().tableForecasts()).size() == step + 1);
+        .until(() -> log.committed(log.topics().of(TABLE_FORECASTS)).size() == step + 1);
   }
 
   private static ShardingPlan planOf(LogClient log, long generation) {
@@ -159,7 +167,7 @@ class GrowthIT {
         .atMost(PATIENCE)
         .until(
             () -> {
-              log.committed(log.topics().shardingPlans()).stream()
+              log.committed(log.topics().of(SHARDING_PLANS)).stream()
                   .filter(plan -> plan.generation() == generation)
                   .forEach(found::set);
               return found.get() != null;
@@ -173,11 +181,11 @@ class GrowthIT {
    */
   static void assertReplayed(LogClient log, String workload) throws IOException {
     MemoryRecords records = new MemoryRecords();
-    log.committed(log.topics().tableForecasts())
+    log.committed(log.topics().of(TABLE_FORECASTS))
         .forEach(forecasts -> records.add(RecordKind.FORECASTS, forecasts));
-    log.committed(log.topics().tableFills())
+    log.committed(log.topics().of(TABLE_FILLS))
         .forEach(report -> records.add(RecordKind.FILLS, report));
-    log.committed(log.topics().costPredictions())
+    log.committed(log.topics().of(COST_PREDICTIONS))
         .forEach(part -> records.add(RecordKind.PREDICTIONS, part));
     List<TableForecasts> forecasts =
         of(workload, TableForecasts::workloadId, records.all(RecordKind.FORECASTS));
@@ -185,7 +193,10 @@ class GrowthIT {
         .isEqualTo(new Recomputed(forecasts.size(), 0, 0, Optional.empty(), List.of()));
     assertThat(forecasts).extracting(TableForecasts::measuredAt).doesNotHaveDuplicates();
     assertThat(
-            of(workload, WorkloadChange::workloadId, log.committed(log.topics().workloadChanges())))
+            of(
+                workload,
+                WorkloadChange::workloadId,
+                log.committed(log.topics().of(WORKLOAD_CHANGES))))
         .filteredOn(change -> change.source().equals(GrowthStep.SOURCE))
         .extracting(WorkloadChange::occurredAt)
         .isEqualTo(
@@ -193,8 +204,8 @@ class GrowthIT {
                 .filter(of -> !of.resizes().isEmpty())
                 .map(TableForecasts::measuredAt)
                 .toList());
-    assertThat(log.committed(log.topics().rejectedEvents()))
-        .filteredOn(r -> r.source().topic().equals(log.topics().tableFills().name()))
+    assertThat(log.committed(log.topics().of(REJECTED_EVENTS)))
+        .filteredOn(r -> r.source().topic().equals(log.topics().of(TABLE_FILLS).name()))
         .filteredOn(r -> r.workloadId().equals(Optional.of(workload)))
         .hasSize(
             of(workload, FillReport::workloadId, records.all(RecordKind.FILLS)).size()
@@ -252,7 +263,7 @@ class GrowthIT {
                       newIds)
                   .split(" "));
       assertThat(trained.status()).as(trained.err()).isZero();
-      List<FillReport> fills = log.committed(log.topics().tableFills());
+      List<FillReport> fills = log.committed(log.topics().of(TABLE_FILLS));
       for (FillReport report : fills) {
         assertThat(report.tables()).hasSize(tables);
         for (TableFill table : report.tables()) {
@@ -264,9 +275,9 @@ class GrowthIT {
       }
       assertThat(fills.get(fills.size() - 1).tables().get(tables - 1).sum(ShardFill::ids))
           .isGreaterThan(fills.get(0).tables().get(tables - 1).sum(ShardFill::slots));
-      int resizes = log.committed(log.topics().workloadChanges()).size() - 1;
+      int resizes = log.committed(log.topics().of(WORKLOAD_CHANGES)).size() - 1;
       assertThat(resizes).as("reshards").isLessThan(fills.size() / 4);
-      assertThat(log.committed(log.topics().rejectedEvents())).isEmpty();
+      assertThat(log.committed(log.topics().of(REJECTED_EVENTS))).isEmpty();
     }
   }
 
@@ -321,8 +332,8 @@ class GrowthIT {
       assertThat(current.read()).isEmpty();
       predict(log, 4, Fixtures.set(4, Fixtures.GIB), fixed, hashed);
       publish(log, fills);
-      assertThat(log.committed(log.topics().rejectedEvents())).isEmpty();
-      List<TableForecasts> forecasts = log.committed(log.topics().tableForecasts());
+      assertThat(log.committed(log.topics().of(REJECTED_EVENTS))).isEmpty();
+      List<TableForecasts> forecasts = log.committed(log.topics().of(TABLE_FORECASTS));
       assertThat(forecasts.subList(fills.size() + 1, forecasts.size()))
           .usingRecursiveComparison()
           .ignoringFields("generation")
@@ -333,22 +344,23 @@ class GrowthIT {
 
   /** Publishes an event, and waits until so many plans are made and growth knows its tables. */
   private void predict(LogClient log, int plans, Change... changes) throws Exception {
-    int before = log.committed(log.topics().costPredictions()).size();
+    int before = log.committed(log.topics().of(COST_PREDICTIONS)).size();
     log.publish(Fixtures.event(changes));
     log.plans(plans);
-    log.read(log.topics().costPredictions(), before + 1);
-    log.awaitRead(TopologyName.GROWTH.applicationId(prefix), log.topics().costPredictions());
+    log.read(log.topics().of(COST_PREDICTIONS), before + 1);
+    log.awaitRead(TopologyName.GROWTH.applicationId(prefix), log.topics().of(COST_PREDICTIONS));
   }
 
   /** Waits until all are answered. */
   private static void publish(LogClient log, List<FillReport> fills) throws Exception {
-    int before = log.committed(log.topics().tableForecasts()).size();
+    int before = log.committed(log.topics().of(TABLE_FORECASTS)).size();
     for (FillReport fill : fills) {
-      log.publishValue(log.topics().tableFills(), fill.workloadId(), fill);
+      log.publishValue(log.topics().of(TABLE_FILLS), fill.workloadId(), fill);
     }
     await()
         .atMost(PATIENCE)
-        .until(() -> log.committed(log.topics().tableForecasts()).size() == before + fills.size());
+        .until(
+            () -> log.committed(log.topics().of(TABLE_FORECASTS)).size() == before + fills.size());
   }
 
   @Test
@@ -368,16 +380,16 @@ class GrowthIT {
                 new Change.TableUpserted(Fixtures.hashed("user_id", CAPACITY, 64, 5))));
       }
       await().atMost(PATIENCE).until(() -> log.plansOf("good").size() == 1);
-      int before = log.committed(log.topics().tableForecasts()).size();
+      int before = log.committed(log.topics().of(TABLE_FORECASTS)).size();
       for (String id : List.of("bad", "good")) {
         FillReport report =
             fill(id, "r", "run", Instant.now(), id.equals("bad") ? "fixed" : "user_id", 10);
-        log.publishValue(log.topics().tableFills(), id, report);
+        log.publishValue(log.topics().of(TABLE_FILLS), id, report);
       }
       await()
           .atMost(PATIENCE)
-          .until(() -> log.committed(log.topics().tableForecasts()).size() == before + 1);
-      assertThat(log.committed(log.topics().currentForecasts()))
+          .until(() -> log.committed(log.topics().of(TABLE_FORECASTS)).size() == before + 1);
+      assertThat(log.committed(log.topics().of(CURRENT_FORECASTS)))
           .extracting(TableForecasts::workloadId)
           .contains("good")
           .doesNotContain("bad");
@@ -385,14 +397,14 @@ class GrowthIT {
       assertThat(rejected.reason()).isEqualTo(RejectionReason.UNKNOWN_TABLE);
 
       log.publishValue(
-          log.topics().tableFills(),
+          log.topics().of(TABLE_FILLS),
           "good",
           fill("good", "r2", "run", Instant.now(), "user_id", 1_000 * CAPACITY));
       await()
           .atMost(PATIENCE)
           .untilAsserted(
               () ->
-                  assertThat(log.committed(log.topics().infeasibleWorkloads()))
+                  assertThat(log.committed(log.topics().of(INFEASIBLE_WORKLOADS)))
                       .filteredOn(infeasible -> infeasible.workloadId().equals("good"))
                       .singleElement()
                       .satisfies(
@@ -400,7 +412,7 @@ class GrowthIT {
                             assertThat(infeasible.generation()).isZero();
                             assertThat(infeasible.expected()).isPresent();
                             assertThat(infeasible.source().topic())
-                                .isEqualTo(log.topics().tableFills().name());
+                                .isEqualTo(log.topics().of(TABLE_FILLS).name());
                           }));
     }
   }

@@ -1,5 +1,8 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+import static io.shardtide.wire.TopicType.TABLE_FORECASTS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.embedded.JavaProcess;
@@ -49,7 +52,7 @@ class GrowthKillIT extends ExtensionFixture {
 
   private void publish(FillReport report) throws Exception {
     published.add(report);
-    client.publishValue(topics.tableFills(), report.workloadId(), report);
+    client.publishValue(topics.of(TABLE_FILLS), report.workloadId(), report);
   }
 
   /** Reports a table that grows from report to report; some reports are sent twice. */
@@ -73,7 +76,8 @@ class GrowthKillIT extends ExtensionFixture {
   }
 
   private boolean isAnswered() {
-    return client.committed(topics.tableForecasts()).size() + rejected(topics.tableFills()).size()
+    return client.committed(topics.of(TABLE_FORECASTS)).size()
+            + rejected(topics.of(TABLE_FILLS)).size()
         == published.size();
   }
 
@@ -97,13 +101,13 @@ class GrowthKillIT extends ExtensionFixture {
     try (JavaProcess off = planner()) {
       assertThat(off).isNotNull();
       awaitPlanned();
-      int before = client.committed(topics.tableForecasts()).size();
+      int before = client.committed(topics.of(TABLE_FORECASTS)).size();
       for (int i = 0; i < 60; i++) {
         report(HALF_AN_HOUR);
       }
       change(WORKLOADS.get(0), Fixtures.upsert("another", 100_000, 64, 8));
       awaitPlanned();
-      assertThat(client.committed(topics.tableForecasts())).hasSize(before);
+      assertThat(client.committed(topics.of(TABLE_FORECASTS))).hasSize(before);
     }
     loseState();
     try (JavaProcess last = planner(Extension.GROWTH)) {
@@ -114,10 +118,10 @@ class GrowthKillIT extends ExtensionFixture {
         "{} reports, {} resizes; {} forecasts were in aborted transactions",
         published.size(),
         changesOf(GrowthStep.SOURCE).size(),
-        client.aborted(topics.tableForecasts()));
-    assertThat(client.committed(topics.tableFills()))
+        client.aborted(topics.of(TABLE_FORECASTS)));
+    assertThat(client.committed(topics.of(TABLE_FILLS)))
         .containsExactlyInAnyOrderElementsOf(published);
-    assertThat(rejected(topics.tableFills())).as("some are sent twice").isNotEmpty();
+    assertThat(rejected(topics.of(TABLE_FILLS))).as("some are sent twice").isNotEmpty();
     for (String workload : WORKLOADS) {
       GrowthIT.assertReplayed(client, workload);
     }
@@ -130,8 +134,8 @@ class GrowthKillIT extends ExtensionFixture {
                 .extracting(change -> ((Change.TableResized) change.changes().get(0)).rows())
                 .isSorted());
     assertEachGenerationHasOnePlan();
-    assertThat(latest(client.committed(topics.currentForecasts())))
-        .isEqualTo(latest(client.committed(topics.tableForecasts())));
+    assertThat(latest(client.committed(topics.of(CURRENT_FORECASTS))))
+        .isEqualTo(latest(client.committed(topics.of(TABLE_FORECASTS))));
   }
 
   private static Map<String, TableForecasts> latest(List<TableForecasts> forecasts) {

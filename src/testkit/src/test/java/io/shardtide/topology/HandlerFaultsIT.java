@@ -1,5 +1,19 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURVE_REQUESTS;
+import static io.shardtide.wire.TopicType.DEVICE_SPEEDS;
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.QUARANTINE;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -132,25 +146,25 @@ class HandlerFaultsIT {
             .with(Extension.POOLS)
             .build();
     for (boolean written : List.of(false, true)) {
-      add(TopologyName.WORKLOAD, client.topics().workloadChanges().name(), written);
-      add(TopologyName.PLANNING, client.topics().costPredictions().name(), written);
-      add(TopologyName.PLANNING, client.topics().planStatus().name(), written);
-      add(TopologyName.PLANNING, client.topics().deviceSpeeds().name(), written);
+      add(TopologyName.WORKLOAD, client.topics().of(WORKLOAD_CHANGES).name(), written);
+      add(TopologyName.PLANNING, client.topics().of(COST_PREDICTIONS).name(), written);
+      add(TopologyName.PLANNING, client.topics().of(PLAN_STATUS).name(), written);
+      add(TopologyName.PLANNING, client.topics().of(DEVICE_SPEEDS).name(), written);
       add(TopologyName.PLANNING, "planning", written);
-      add(TopologyName.FEEDBACK, client.topics().costPredictions().name(), written);
-      add(TopologyName.FEEDBACK, client.topics().shardingPlans().name(), written);
-      add(TopologyName.FEEDBACK, client.topics().measuredCosts().name(), written);
-      add(TopologyName.TRAINING, client.topics().trainingSamples().name(), written);
-      add(TopologyName.TRAINING, client.topics().driftAlarms().name(), written);
-      add(TopologyName.CURVES, client.topics().costPredictions().name(), written);
-      add(TopologyName.CURVES, client.topics().curveRequests().name(), written);
+      add(TopologyName.FEEDBACK, client.topics().of(COST_PREDICTIONS).name(), written);
+      add(TopologyName.FEEDBACK, client.topics().of(SHARDING_PLANS).name(), written);
+      add(TopologyName.FEEDBACK, client.topics().of(MEASURED_COSTS).name(), written);
+      add(TopologyName.TRAINING, client.topics().of(TRAINING_SAMPLES).name(), written);
+      add(TopologyName.TRAINING, client.topics().of(DRIFT_ALARMS).name(), written);
+      add(TopologyName.CURVES, client.topics().of(COST_PREDICTIONS).name(), written);
+      add(TopologyName.CURVES, client.topics().of(CURVE_REQUESTS).name(), written);
       add(TopologyName.CURVES, "curve of throughput", written);
-      add(TopologyName.POOL, client.topics().poolChanges().name(), written);
-      add(TopologyName.POOL, client.topics().throughputCurves().name(), written);
+      add(TopologyName.POOL, client.topics().of(POOL_CHANGES).name(), written);
+      add(TopologyName.POOL, client.topics().of(THROUGHPUT_CURVES).name(), written);
       add(TopologyName.POOL, "allocation", written);
     }
     // It writes nothing.
-    add(TopologyName.CURVES, client.topics().shardingPlans().name(), false);
+    add(TopologyName.CURVES, client.topics().of(SHARDING_PLANS).name(), false);
   }
 
   private void add(TopologyName topology, String work, boolean written) {
@@ -204,7 +218,7 @@ class HandlerFaultsIT {
             Fixtures.HARDWARE,
             Stream.of("n1", "n2").map(n -> new PoolNode(key + n, "")).toList());
     client.publishValue(
-        client.topics().poolChanges(),
+        client.topics().of(POOL_CHANGES),
         key,
         new PoolChange(
             UUID.randomUUID(),
@@ -218,13 +232,13 @@ class HandlerFaultsIT {
 
   private void train(String hardware) throws Exception {
     client.publishValue(
-        client.topics().trainingSamples(),
+        client.topics().of(TRAINING_SAMPLES),
         hardware,
         CostSampleBuilder.builder(Samples.sample(Samples.computation()))
             .hardware(hardware)
             .build());
     client.publishValue(
-        client.topics().driftAlarms(),
+        client.topics().of(DRIFT_ALARMS),
         hardware,
         DriftAlarmBuilder.builder(Samples.alarm(OptionalInt.empty()))
             .hardware(hardware)
@@ -234,15 +248,15 @@ class HandlerFaultsIT {
 
   private void report(ShardingPlan plan) throws Exception {
     String key = plan.workloadId();
-    client.publishValue(client.topics().planStatus(), key, Fixtures.adopted(plan));
+    client.publishValue(client.topics().of(PLAN_STATUS), key, Fixtures.adopted(plan));
     for (int i = 0; i < 3; i++) {
       client.publishValue(
-          client.topics().measuredCosts(),
+          client.topics().of(MEASURED_COSTS),
           key,
           new SimulatedTrainer().measured(plan, device -> 1.1));
     }
     client.publishValue(
-        client.topics().deviceSpeeds(),
+        client.topics().of(DEVICE_SPEEDS),
         key,
         new DeviceSpeeds(
             key,
@@ -257,7 +271,7 @@ class HandlerFaultsIT {
 
   private Map<String, Quarantine> quarantines() {
     Map<String, Quarantine> latest = new TreeMap<>();
-    client.committed(client.topics().quarantine()).forEach(held -> latest.put(held.key(), held));
+    client.committed(client.topics().of(QUARANTINE)).forEach(held -> latest.put(held.key(), held));
     return latest;
   }
 
@@ -394,7 +408,7 @@ class HandlerFaultsIT {
           .atMost(PATIENCE)
           .until(() -> planOf("groups").isPresent() && planOf(GOOD).isPresent());
 
-      client.publishValue(client.topics().costModels(), "nodes", few);
+      client.publishValue(client.topics().of(COST_MODELS), "nodes", few);
       await().atMost(PATIENCE).until(() -> quarantines().containsKey("groups"));
       Quarantine held = quarantines().get("groups");
       assertThat(held.entered()).isTrue();
@@ -405,7 +419,7 @@ class HandlerFaultsIT {
       assertThat(client.plansOf("groups")).hasSize(1);
 
       // Another model releases it, and the event that waited is planned.
-      client.publishValue(client.topics().costModels(), "nodes", all);
+      client.publishValue(client.topics().of(COST_MODELS), "nodes", all);
       await()
           .atMost(PATIENCE)
           .until(
@@ -414,6 +428,6 @@ class HandlerFaultsIT {
                       && client.plansOf("groups").stream()
                           .anyMatch(plan -> plan.generation() == 2));
     }
-    assertThat(client.committed(client.topics().rejectedEvents())).isEmpty();
+    assertThat(client.committed(client.topics().of(REJECTED_EVENTS))).isEmpty();
   }
 }

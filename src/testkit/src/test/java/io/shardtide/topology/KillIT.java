@@ -1,5 +1,11 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
@@ -155,7 +161,7 @@ class KillIT {
 
     private boolean isPlanned() {
       try {
-        return lastPlanned(client.committed(client.topics().shardingPlans()));
+        return lastPlanned(client.committed(client.topics().of(SHARDING_PLANS)));
       } catch (MissingTopicException e) {
         return false; // The planner has not made it yet.
       }
@@ -164,21 +170,21 @@ class KillIT {
     /** Returns what is committed: lines by topic, and by workload where their order counts. */
     SortedMap<String, List<String>> content() {
       SortedMap<String, List<String>> lines = new TreeMap<>();
-      add(lines, client.topics().shardingPlans(), ShardingPlan::workloadId, KillIT::line);
-      add(lines, client.topics().currentPlans(), ShardingPlan::workloadId, KillIT::line);
-      add(lines, client.topics().infeasibleWorkloads(), InfeasibleWorkload::workloadId);
-      add(lines, client.topics().costPredictions(), CostPredictions::workloadId);
+      add(lines, client.topics().of(SHARDING_PLANS), ShardingPlan::workloadId, KillIT::line);
+      add(lines, client.topics().of(CURRENT_PLANS), ShardingPlan::workloadId, KillIT::line);
+      add(lines, client.topics().of(INFEASIBLE_WORKLOADS), InfeasibleWorkload::workloadId);
+      add(lines, client.topics().of(COST_PREDICTIONS), CostPredictions::workloadId);
       add(
           lines,
-          client.topics().rejectedEvents(),
+          client.topics().of(REJECTED_EVENTS),
           e -> e.source().topic() + e.source().partition());
-      add(lines, client.topics().costModels(), ModelBundle::hardware, ModelBundle::modelId);
+      add(lines, client.topics().of(COST_MODELS), ModelBundle::hardware, ModelBundle::modelId);
       return lines;
     }
 
     private <V> void add(
         SortedMap<String, List<String>> lines, Topic<V> topic, Function<V, String> group) {
-      add(lines, topic, group, new JsonLines<>(topic.codec())::write);
+      add(lines, topic, group, new JsonLines<>(topic.type().codec())::write);
     }
 
     private <V> void add(
@@ -258,9 +264,9 @@ class KillIT {
     Topics topics = run.client.topics();
     log.info(
         "Killed in the middle of transactions that held {} predictions, {} plans and {} rejections",
-        run.client.aborted(topics.costPredictions()),
-        run.client.aborted(topics.shardingPlans()),
-        run.client.aborted(topics.rejectedEvents()));
+        run.client.aborted(topics.of(COST_PREDICTIONS)),
+        run.client.aborted(topics.of(SHARDING_PLANS)),
+        run.client.aborted(topics.of(REJECTED_EVENTS)));
   }
 
   private static int legs(Random random) {
@@ -305,13 +311,13 @@ class KillIT {
     try (KillRun run = new KillRun(folder, broker.bootstrapServers(), Planning.BURSTS)) {
       disturb(run, legs(random), Optional.empty(), random);
       Map<String, SortedMap<Long, Long>> answers = new HashMap<>();
-      for (ShardingPlan plan : run.client.committed(run.client.topics().shardingPlans())) {
+      for (ShardingPlan plan : run.client.committed(run.client.topics().of(SHARDING_PLANS))) {
         if (plan.origin().effort() == Effort.QUICK) {
           answer(answers, plan.workloadId(), plan.generation(), plan.origin().firstGeneration());
         }
       }
       for (InfeasibleWorkload unfit :
-          run.client.committed(run.client.topics().infeasibleWorkloads())) {
+          run.client.committed(run.client.topics().of(INFEASIBLE_WORKLOADS))) {
         answer(answers, unfit.workloadId(), unfit.generation(), NOT_SAID);
       }
       LIFE.generations()

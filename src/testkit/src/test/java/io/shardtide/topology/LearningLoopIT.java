@@ -1,5 +1,14 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.DEVICE_SPEEDS;
+import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
@@ -105,17 +114,17 @@ class LearningLoopIT {
       client.publish(Fixtures.event(cluster(2), Fixtures.upsert("d", 500_000, 32, 30)));
       runNext(client, reports, 4);
 
-      List<ShardingPlan> plans = client.committed(client.topics().shardingPlans());
-      assertThat(client.committed(client.topics().planStatus()))
+      List<ShardingPlan> plans = client.committed(client.topics().of(SHARDING_PLANS));
+      assertThat(client.committed(client.topics().of(PLAN_STATUS)))
           .filteredOn(status -> status.kind() == PlanStatus.StatusKind.FINISHED_MOVING)
           .extracting(PlanStatus::planId)
           .containsExactlyElementsOf(plans.stream().map(ShardingPlan::planId).toList());
-      assertThat(client.committed(client.topics().trainingSamples()))
+      assertThat(client.committed(client.topics().of(TRAINING_SAMPLES)))
           .as("computations of devices with shards")
           .filteredOn(sample -> sample.cost() instanceof CostSample.Computation)
           .allMatch(sample -> sample.hardware().equals(MODEL.hardware()))
           .allMatch(sample -> ((CostSample.Computation) sample.cost()).measuredMs() > 0);
-      assertThat(client.committed(client.topics().rejectedEvents())).isEmpty();
+      assertThat(client.committed(client.topics().of(REJECTED_EVENTS))).isEmpty();
       assertWrongMeasurementsAreRejected(client);
     }
   }
@@ -151,7 +160,7 @@ class LearningLoopIT {
         double factor = i < 31 ? 1 : 1.6;
         report(client, trainer.measured(before, device -> factor));
       }
-      DriftAlarm alarm = client.read(client.topics().driftAlarms(), 1).get(0);
+      DriftAlarm alarm = client.read(client.topics().of(DRIFT_ALARMS), 1).get(0);
       assertThat(alarm.kind()).isEqualTo(DriftAlarm.AlarmKind.MODEL);
       assertThat(alarm.quantity()).isEqualTo(CostQuantity.COMPUTE);
       assertThat(alarm.samples()).as("the fifth measurement after the change").isEqualTo(36);
@@ -160,9 +169,9 @@ class LearningLoopIT {
           .until(
               () -> {
                 report(client, trainer.measured(before, device -> 1.6));
-                return !client.committed(client.topics().modelDecisions()).isEmpty();
+                return !client.committed(client.topics().of(MODEL_DECISIONS)).isEmpty();
               });
-      ModelDecision decision = client.committed(client.topics().modelDecisions()).get(0);
+      ModelDecision decision = client.committed(client.topics().of(MODEL_DECISIONS)).get(0);
       assertThat(decision.trigger()).isEqualTo(ModelDecision.Trigger.DRIFT);
       assertThat(decision.published()).as(decision.reason()).isTrue();
       ShardingPlan after = client.plans(2).get(1);
@@ -191,7 +200,7 @@ class LearningLoopIT {
         double factor = i < 31 ? 1 : 1.6;
         report(client, trainer.measured(before, device -> device == 2 ? factor : 1));
       }
-      DeviceSpeeds speeds = client.read(client.topics().deviceSpeeds(), 1).get(0);
+      DeviceSpeeds speeds = client.read(client.topics().of(DEVICE_SPEEDS), 1).get(0);
       assertThat(speeds.planId()).isEqualTo(before.planId());
       DeviceSpeed slow = speeds.slow().get(0);
       assertThat(slow.device()).isEqualTo(2);
@@ -205,10 +214,10 @@ class LearningLoopIT {
       records.add(TestModels.bundle());
       records.forget(RecordKind.EVENTS);
       client
-          .committed(client.topics().costPredictions())
+          .committed(client.topics().of(COST_PREDICTIONS))
           .forEach(part -> records.add(RecordKind.PREDICTIONS, part));
       client
-          .committed(client.topics().shardingPlans())
+          .committed(client.topics().of(SHARDING_PLANS))
           .forEach(plan -> records.add(RecordKind.PLANS, plan));
       ReplayResult replayed =
           new Replay(
@@ -224,11 +233,11 @@ class LearningLoopIT {
   }
 
   private static void report(LogClient client, MeasuredCosts measured) throws Exception {
-    client.publishValue(client.topics().measuredCosts(), measured.workloadId(), measured);
+    client.publishValue(client.topics().of(MEASURED_COSTS), measured.workloadId(), measured);
   }
 
   private static void assertWrongMeasurementsAreRejected(LogClient client) throws Exception {
-    List<MeasuredCosts> measured = client.committed(client.topics().measuredCosts());
+    List<MeasuredCosts> measured = client.committed(client.topics().of(MEASURED_COSTS));
     MeasuredCosts last = measured.get(measured.size() - 1);
     report(client, last);
     report(
@@ -243,7 +252,7 @@ class LearningLoopIT {
         .atMost(TIMEOUT)
         .untilAsserted(
             () ->
-                assertThat(client.committed(client.topics().rejectedEvents()))
+                assertThat(client.committed(client.topics().of(REJECTED_EVENTS)))
                     .extracting(RejectedEvent::reason)
                     .contains(RejectionReason.DUPLICATE_MEASUREMENT, RejectionReason.UNKNOWN_PLAN));
   }
@@ -275,7 +284,7 @@ class LearningLoopIT {
         .atMost(TIMEOUT)
         .until(
             () ->
-                client.committed(client.topics().trainingSamples()).stream()
+                client.committed(client.topics().of(TRAINING_SAMPLES)).stream()
                         .map(CostSample::planId)
                         .distinct()
                         .count()

@@ -1,5 +1,7 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -116,8 +118,8 @@ class ModelSubscriberIT {
       admin
           .createTopics(
               List.of(
-                  new NewTopic(client.topics().costModels().name(), 1, (short) 1),
-                  new NewTopic(client.topics().modelDecisions().name(), 1, (short) 1)))
+                  new NewTopic(client.topics().of(COST_MODELS).name(), 1, (short) 1),
+                  new NewTopic(client.topics().of(MODEL_DECISIONS).name(), 1, (short) 1)))
           .all()
           .get();
     }
@@ -142,7 +144,7 @@ class ModelSubscriberIT {
   }
 
   private void replaceBy(ModelBundle bundle) throws Exception {
-    client.publishValue(client.topics().costModels(), bundle.hardware(), bundle);
+    client.publishValue(client.topics().of(COST_MODELS), bundle.hardware(), bundle);
     // An unknown id makes the subscriber read on, on a thread of its own.
     await().until(() -> models.isDecided("no such model"));
     assertThatThrownBy(() -> models.get("no such model")).hasMessageContaining("no such model");
@@ -215,7 +217,7 @@ class ModelSubscriberIT {
   void a_record_that_is_not_a_model_leaves_the_current_one() throws Exception {
     replaceBy(ONE);
     client.publish(
-        client.topics().costModels(), ONE.hardware(), "noise".getBytes(StandardCharsets.UTF_8));
+        client.topics().of(COST_MODELS), ONE.hardware(), "noise".getBytes(StandardCharsets.UTF_8));
     replaceBy(TWO);
     List<String> ids = new ArrayList<>(List.of(ONE.modelId(), TWO.modelId()));
     assertThat(ids).allSatisfy(id -> assertThat(models.get(id).bundle().modelId()).isEqualTo(id));
@@ -243,10 +245,10 @@ class ModelSubscriberIT {
       assertThat(here.orElseThrow().proxyHardware()).contains("simulated");
       assertThat(there.get(60, TimeUnit.SECONDS).orElseThrow().modelId())
           .isEqualTo(here.get().modelId());
-      assertThat(client.committed(client.topics().costModels()))
+      assertThat(client.committed(client.topics().of(COST_MODELS)))
           .extracting(ModelBundle::hardware)
           .containsExactly("simulated", "h100");
-      ModelDecision decision = client.committed(client.topics().modelDecisions()).get(0);
+      ModelDecision decision = client.committed(client.topics().of(MODEL_DECISIONS)).get(0);
       assertThat(decision.trigger()).isEqualTo(ModelDecision.Trigger.COLD_START);
       assertThat(decision.published()).isTrue();
       assertThat(decision.championId()).isEqualTo(ONE.modelId());
@@ -267,9 +269,9 @@ class ModelSubscriberIT {
       assertThat(models.of("h100")).isEmpty();
       ModelBundle first = other.get(begin(other).orElseThrow().modelId()).bundle();
       ModelBundle retrained = TestModels.measured(first, 32);
-      client.publishValue(client.topics().costModels(), "h100", retrained);
+      client.publishValue(client.topics().of(COST_MODELS), "h100", retrained);
       assertThat(begin(models).orElseThrow().modelId()).isEqualTo(retrained.modelId());
-      assertThat(client.committed(client.topics().costModels()))
+      assertThat(client.committed(client.topics().of(COST_MODELS)))
           .extracting(ModelBundle::modelId)
           .containsExactly(ONE.modelId(), first.modelId(), retrained.modelId());
     }
@@ -295,8 +297,8 @@ class ModelSubscriberIT {
           publisher.publish("h100", Optional::empty);
           return Optional.of(new ColdStartPublisher.FirstModel(first, decision));
         });
-    assertThat(client.committed(client.topics().costModels())).isEmpty();
-    assertThat(client.committed(client.topics().modelDecisions())).isEmpty();
+    assertThat(client.committed(client.topics().of(COST_MODELS))).isEmpty();
+    assertThat(client.committed(client.topics().of(MODEL_DECISIONS))).isEmpty();
   }
 
   /** As many as a planner of before there was a limit may have published, and more. */
@@ -308,7 +310,7 @@ class ModelSubscriberIT {
     for (int i = 0; i < names; i++) {
       ClusterSpec cluster = new ClusterSpec(8, Fixtures.GIB, 65_536, 8, "h" + i);
       ModelBundle begun = NearestModel.begin(List.of(ONE), cluster).orElseThrow();
-      client.publishValue(client.topics().costModels(), begun.hardware(), begun);
+      client.publishValue(client.topics().of(COST_MODELS), begun.hardware(), begun);
     }
     await().until(() -> models.isDecided("no such model"));
     assertThat(models.hardware()).hasSize(1 + names);
@@ -322,7 +324,7 @@ class ModelSubscriberIT {
         .hasMessageContaining("at most 64 kinds")
         .hasMessageContaining("got \"h100\" beside [h0, h1, h10, ");
     assertThat(models.problem()).isEmpty();
-    assertThat(client.committed(client.topics().costModels()))
+    assertThat(client.committed(client.topics().of(COST_MODELS)))
         .extracting(ModelBundle::hardware)
         .doesNotContain("h100");
   }

@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import static io.shardtide.testing.Fixtures.event;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -98,7 +99,7 @@ class OtherClientsIT {
             "-b",
             kafka.bootstrapServers(),
             "-t",
-            client.topics().currentPlans().name(),
+            client.topics().of(CURRENT_PLANS).name(),
             "-X",
             "isolation.level=read_committed",
             "-D",
@@ -108,9 +109,9 @@ class OtherClientsIT {
     assertThat(
             client
                 .registry()
-                .serde(client.topics().currentPlans())
+                .serde(client.topics().of(CURRENT_PLANS))
                 .deserializer()
-                .deserialize(client.topics().currentPlans().name(), value))
+                .deserialize(client.topics().of(CURRENT_PLANS).name(), value))
         .isEqualTo(plan);
     byte[] key =
         run(
@@ -121,7 +122,7 @@ class OtherClientsIT {
             "-b",
             kafka.bootstrapServers(),
             "-t",
-            client.topics().currentPlans().name(),
+            client.topics().of(CURRENT_PLANS).name(),
             "-X",
             "isolation.level=read_committed",
             "-D",

@@ -3,6 +3,9 @@ package io.shardtide.topology;
 import static io.shardtide.testing.Fixtures.numbered;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -90,7 +93,7 @@ class PlannerServiceIT extends PlanningGuarantees {
                         .flatMap(part -> part.problem().stream())
                         .anyMatch(
                             p -> p.startsWith("The topology waits for the schema registry: ")));
-        assertThat(client.committed(client.topics().shardingPlans())).isEmpty();
+        assertThat(client.committed(client.topics().of(SHARDING_PLANS))).isEmpty();
         DevelopmentRegistry second = DevelopmentRegistry.start(port, Optional.of(folder));
         try {
           client.plans(9);
@@ -160,8 +163,8 @@ class PlannerServiceIT extends PlanningGuarantees {
         assertThat(plans.get(1).reason()).isEqualTo("new cost model");
         client.publish(numbered(1, upsert("c", 100, 4, 1)));
         assertThat(client.plans(3).get(2).reason()).isEqualTo("1 table added (c)");
-        assertThat(client.read(client.topics().costModels(), 2)).hasSize(2);
-        assertThat(client.read(client.topics().costPredictions(), 5))
+        assertThat(client.read(client.topics().of(COST_MODELS), 2)).hasSize(2);
+        assertThat(client.read(client.topics().of(COST_PREDICTIONS), 5))
             .as("a, b, both with the new model, then c")
             .hasSize(5);
       }

@@ -4,6 +4,9 @@ import static io.shardtide.testing.Fixtures.drop;
 import static io.shardtide.testing.Fixtures.numbered;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
@@ -122,7 +125,7 @@ abstract class PlanningGuarantees {
       assertThat(client.rejected(2))
           .extracting(RejectedEvent::reason)
           .containsExactly(RejectionReason.DUPLICATE_EVENT, RejectionReason.UNDECODABLE);
-      assertThat(client.read(client.topics().costModels(), 1))
+      assertThat(client.read(client.topics().of(COST_MODELS), 1))
           .singleElement()
           .satisfies(m -> assertThat(m.modelId()).isEqualTo(TestModels.bundle().modelId()));
     }
@@ -169,7 +172,7 @@ abstract class PlanningGuarantees {
               calmClient.plans(9).stream().map(ShardingPlan::planId).toList());
       assertThat(restlessClient.rejected(0)).isEmpty();
       assertThat(restlessClient.infeasible(1)).hasSize(1);
-      assertThat(restlessClient.read(restlessClient.topics().costModels(), 1)).hasSize(1);
+      assertThat(restlessClient.read(restlessClient.topics().of(COST_MODELS), 1)).hasSize(1);
     }
   }
 
@@ -192,10 +195,10 @@ abstract class PlanningGuarantees {
         for (WorkloadChange event : life().subList(0, 3)) {
           client.publish(event);
         }
-        client.read(client.topics().costPredictions(), 4);
-        client.awaitRead(prefix + "planning", client.topics().costPredictions());
+        client.read(client.topics().of(COST_PREDICTIONS), 4);
+        client.awaitRead(prefix + "planning", client.topics().of(COST_PREDICTIONS));
       }
-      assertThat(client.committed(client.topics().shardingPlans())).isEmpty();
+      assertThat(client.committed(client.topics().of(SHARDING_PLANS))).isEmpty();
       try (PlannerService service = start(settings(prefix, folder, 1, PlanningSettings.DEFAULTS))) {
         assertThat(service).isNotNull();
         assertThat(client.plans(1))
@@ -240,7 +243,7 @@ abstract class PlanningGuarantees {
           await()
               .atMost(Duration.ofMinutes(2))
               .until(
-                  () -> client.committed(client.topics().shardingPlans()),
+                  () -> client.committed(client.topics().of(SHARDING_PLANS)),
                   plans ->
                       plans.stream()
                           .anyMatch(

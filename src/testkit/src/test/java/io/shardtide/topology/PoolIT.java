@@ -3,6 +3,11 @@ package io.shardtide.topology;
 import static io.shardtide.testing.PoolSamples.POOL;
 import static io.shardtide.testing.PoolSamples.claim;
 import static io.shardtide.testing.PoolSamples.event;
+import static io.shardtide.wire.TopicType.ALLOCATIONS;
+import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.allocation.AllocationRequest;
@@ -59,7 +64,7 @@ class PoolIT extends ExtensionFixture {
 
   private void publish(PoolChange event) throws Exception {
     published.add(event);
-    client.publishValue(topics.poolChanges(), event.poolId(), event);
+    client.publishValue(topics.of(POOL_CHANGES), event.poolId(), event);
   }
 
   private void publishWorkloads() throws Exception {
@@ -128,7 +133,7 @@ class PoolIT extends ExtensionFixture {
   }
 
   private boolean isAllocated() {
-    List<Allocation> allocations = client.committed(topics.allocations());
+    List<Allocation> allocations = client.committed(topics.of(ALLOCATIONS));
     return !allocations.isEmpty()
         && allocations.get(allocations.size() - 1).generation() == accepted().size();
   }
@@ -157,9 +162,9 @@ class PoolIT extends ExtensionFixture {
     log.info(
         "{} events of pools, {} allocations; {} allocations and {} curves were in aborted transactions",
         published.size(),
-        client.committed(topics.allocations()).size(),
-        client.aborted(topics.allocations()),
-        client.aborted(topics.throughputCurves()));
+        client.committed(topics.of(ALLOCATIONS)).size(),
+        client.aborted(topics.of(ALLOCATIONS)),
+        client.aborted(topics.of(THROUGHPUT_CURVES)));
     assertEventsAreAppliedOnce();
     assertAllocationsAreRecomputed();
     assertThat(changesOf("pool " + POOL)).hasSizeGreaterThanOrEqualTo(WORKLOADS.size());
@@ -170,14 +175,16 @@ class PoolIT extends ExtensionFixture {
   /** Each workload has devices, its latest plan is for as many, and that cluster was sent. */
   private void assertPlannedWithThePool() {
     Map<String, ShardingPlan> latest = new HashMap<>();
-    client.committed(topics.shardingPlans()).forEach(plan -> latest.put(plan.workloadId(), plan));
-    List<Allocation> current = client.committed(topics.currentAllocations());
+    client
+        .committed(topics.of(SHARDING_PLANS))
+        .forEach(plan -> latest.put(plan.workloadId(), plan));
+    List<Allocation> current = client.committed(topics.of(CURRENT_ALLOCATIONS));
     Allocation allocation = current.get(current.size() - 1);
     assertThat(allocation)
         .isEqualTo(
             client
-                .committed(topics.allocations())
-                .get(client.committed(topics.allocations()).size() - 1));
+                .committed(topics.of(ALLOCATIONS))
+                .get(client.committed(topics.of(ALLOCATIONS)).size() - 1));
     assertThat(allocation.workloads()).hasSize(WORKLOADS.size());
     allocation
         .workloads()
@@ -192,11 +199,11 @@ class PoolIT extends ExtensionFixture {
 
   /** Each event is applied once and in order, or rejected once. */
   private void assertEventsAreAppliedOnce() {
-    List<PoolChange> written = client.committed(topics.poolChanges());
+    List<PoolChange> written = client.committed(topics.of(POOL_CHANGES));
     assertThat(written).isEqualTo(published);
     List<PoolChange> accepted = accepted();
     List<Long> rejected =
-        rejected(topics.poolChanges()).stream().map(SourcePosition::offset).toList();
+        rejected(topics.of(POOL_CHANGES)).stream().map(SourcePosition::offset).toList();
     List<PoolChange> applied = new ArrayList<>();
     for (int i = 0; i < written.size(); i++) {
       if (!rejected.contains((long) i)) {
@@ -211,12 +218,12 @@ class PoolIT extends ExtensionFixture {
   private void assertAllocationsAreRecomputed() {
     List<PoolChange> accepted = accepted();
     Map<String, ThroughputCurve> byId = new HashMap<>();
-    for (CurveReport report : client.committed(topics.throughputCurves())) {
+    for (CurveReport report : client.committed(topics.of(THROUGHPUT_CURVES))) {
       report.curve().ifPresent(curve -> byId.put(curve.id(), curve));
     }
     Optional<Allocation> before = Optional.empty();
     int losses = 0;
-    for (Allocation allocation : client.committed(topics.allocations())) {
+    for (Allocation allocation : client.committed(topics.of(ALLOCATIONS))) {
       long generationBefore = before.map(Allocation::generation).orElse(0L);
       assertThat(allocation.generation()).isGreaterThanOrEqualTo(generationBefore);
       assertThat(allocation.previousId()).isEqualTo(before.map(Allocation::allocationId));

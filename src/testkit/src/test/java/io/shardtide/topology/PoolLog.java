@@ -1,5 +1,13 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.ALLOCATIONS;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURVE_REQUESTS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.allocation.CurveStep;
 import io.shardtide.allocation.PoolStep;
 import io.shardtide.cost.CostPredictions;
@@ -138,19 +146,19 @@ public final class PoolLog implements AutoCloseable {
             "pool",
             PoolTopology.build(
                 topics, registry, new PoolStep(AllocationPolicy.DEFAULTS), metrics, retry));
-    changes = input(workload, topics.workloadChanges());
-    predictions = output(workload, topics.costPredictions());
-    predicted = input(planning, topics.costPredictions());
-    plans = output(planning, topics.shardingPlans());
-    followed = input(curves, topics.costPredictions());
-    requests = input(curves, topics.curveRequests());
-    planned = input(curves, topics.shardingPlans());
-    reported = output(curves, topics.throughputCurves());
-    pools = input(pool, topics.poolChanges());
-    reports = input(pool, topics.throughputCurves());
-    requested = output(pool, topics.curveRequests());
-    allocations = output(pool, topics.allocations());
-    sent = output(pool, topics.workloadChanges());
+    changes = input(workload, topics.of(WORKLOAD_CHANGES));
+    predictions = output(workload, topics.of(COST_PREDICTIONS));
+    predicted = input(planning, topics.of(COST_PREDICTIONS));
+    plans = output(planning, topics.of(SHARDING_PLANS));
+    followed = input(curves, topics.of(COST_PREDICTIONS));
+    requests = input(curves, topics.of(CURVE_REQUESTS));
+    planned = input(curves, topics.of(SHARDING_PLANS));
+    reported = output(curves, topics.of(THROUGHPUT_CURVES));
+    pools = input(pool, topics.of(POOL_CHANGES));
+    reports = input(pool, topics.of(THROUGHPUT_CURVES));
+    requested = output(pool, topics.of(CURVE_REQUESTS));
+    allocations = output(pool, topics.of(ALLOCATIONS));
+    sent = output(pool, topics.of(WORKLOAD_CHANGES));
   }
 
   private TopologyTestDriver driver(String name, Topology topology) {

@@ -3,6 +3,9 @@ package io.shardtide.topology;
 import static io.shardtide.testing.Fixtures.event;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
@@ -148,7 +151,7 @@ class PythonClientsIT {
         .containsExactly(
             tuple(first.planId(), PlanStatus.StatusKind.ADOPTED, 100L),
             tuple(last.planId(), PlanStatus.StatusKind.ADOPTED, 200L));
-    assertThat(client.committed(client.topics().measuredCosts()))
+    assertThat(client.committed(client.topics().of(MEASURED_COSTS)))
         .singleElement()
         .extracting(MeasuredCosts::planId, MeasuredCosts::step, m -> m.devices().size())
         .containsExactly(last.planId(), 300L, 2);
@@ -156,12 +159,12 @@ class PythonClientsIT {
         .atMost(Duration.ofSeconds(60))
         .untilAsserted(
             () ->
-                assertThat(client.committed(client.topics().trainingSamples()))
+                assertThat(client.committed(client.topics().of(TRAINING_SAMPLES)))
                     .as("measured costs become training samples")
                     .isNotEmpty()
                     .extracting(CostSample::planId)
                     .containsOnly(last.planId()));
-    assertThat(client.committed(client.topics().rejectedEvents()))
+    assertThat(client.committed(client.topics().of(REJECTED_EVENTS)))
         .as("only the wrong change is rejected")
         .filteredOn(rejected -> rejected.workloadId().equals(Optional.of(workload)))
         .extracting(RejectedEvent::reason)

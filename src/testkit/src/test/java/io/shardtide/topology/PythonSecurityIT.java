@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import static io.shardtide.testing.Fixtures.event;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -163,7 +164,7 @@ class PythonSecurityIT {
 
   /** Runs a program while its user lacks a right. */
   private static Python.Ended without(Role role, AclGrant right, Program program) throws Exception {
-    String readable = admin.topics().currentPlans().name();
+    String readable = admin.topics().of(CURRENT_PLANS).name();
     try (Allowed allowed = new Allowed(kafka.clients(role.toString()), readable)) {
       kafka.forbid(role.toString(), right);
       await().atMost(PATIENCE).until(() -> !allowed.is(right));
@@ -207,7 +208,7 @@ class PythonSecurityIT {
       Python.Ended refused = without(Role.TRAINER, right, PythonSecurityIT::train);
       assertThat(refused.err()).as(right.toString()).contains(sentence(Role.TRAINER, right));
       assertThat(refused.err()).doesNotContain("Traceback");
-      if (right.name().equals(admin.topics().currentPlans().name())) {
+      if (right.name().equals(admin.topics().of(CURRENT_PLANS).name())) {
         assertThat(refused.status()).as("there is no plan to begin with").isEqualTo(1);
       } else {
         assertThat(refused.status()).as("training goes on without reports").isZero();

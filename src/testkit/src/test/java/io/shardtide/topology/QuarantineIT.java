@@ -2,6 +2,10 @@ package io.shardtide.topology;
 
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.QUARANTINE;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -93,13 +97,13 @@ class QuarantineIT {
   }
 
   private Set<String> planned() {
-    return client.committed(client.topics().shardingPlans()).stream()
+    return client.committed(client.topics().of(SHARDING_PLANS)).stream()
         .map(ShardingPlan::workloadId)
         .collect(Collectors.toSet());
   }
 
   private List<Quarantine> quarantines() {
-    return client.committed(client.topics().quarantine());
+    return client.committed(client.topics().of(QUARANTINE));
   }
 
   /** Throws an error of the virtual machine, each time. */
@@ -190,7 +194,7 @@ class QuarantineIT {
       quarantines().forEach(held -> latest.put(held.key(), held));
       assertThat(latest).containsOnlyKeys(BAD.keySet());
       assertThat(latest.values()).noneMatch(Quarantine::entered);
-      assertThat(client.committed(client.topics().rejectedEvents())).isEmpty();
+      assertThat(client.committed(client.topics().of(REJECTED_EVENTS))).isEmpty();
     }
     assertThat(
             RunningService.replay(
@@ -213,7 +217,7 @@ class QuarantineIT {
       publish(GOOD, set(2, 8 * Fixtures.GIB), upsert("a", 100_000, 64, 5));
       await().atMost(PATIENCE).until(() -> planned().contains(GOOD));
     }
-    String quarantine = client.topics().quarantine().name();
+    String quarantine = client.topics().of(QUARANTINE).name();
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
       List<String> added =
           admin.listTopics().names().get().stream()
@@ -266,7 +270,7 @@ class QuarantineIT {
       assertThat(service).isNotNull();
       publish(GOOD, set(2, 8 * Fixtures.GIB), upsert("a", 100_000, 64, 5));
       await().atMost(PATIENCE).until(() -> planned().contains(GOOD));
-      String topic = client.topics().workloadChanges().name();
+      String topic = client.topics().of(WORKLOAD_CHANGES).name();
       admin.createPartitions(Map.of(topic, NewPartitions.increaseTo(3))).all().get();
       await()
           .atMost(PATIENCE)

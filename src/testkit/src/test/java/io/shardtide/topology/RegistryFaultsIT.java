@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import static io.shardtide.testing.Fixtures.numbered;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -177,7 +178,7 @@ class RegistryFaultsIT {
           .extracting(ShardingPlan::generation)
           .containsExactly(1L, 2L, 3L, 5L, 6L, 7L, 8L, 9L, 10L);
       assertThat(client.rejected(0)).isEmpty();
-      assertThat(client.aborted(client.topics().costPredictions())).isZero();
+      assertThat(client.aborted(client.topics().of(COST_PREDICTIONS))).isZero();
       assertThat(members()).as("the thread kept its place in the group").isEqualTo(members);
       assertThat(health.parts())
           .filteredOn(part -> part.name().equals("workload topology"))
@@ -215,7 +216,7 @@ class RegistryFaultsIT {
       assertThat(client.plans(1))
           .singleElement()
           .satisfies(plan -> assertThat(plan.generation()).isEqualTo(6));
-      assertThat(client.committed(client.topics().costPredictions()))
+      assertThat(client.committed(client.topics().of(COST_PREDICTIONS)))
           .extracting(part -> part.generation())
           .containsOnly(6L);
       assertThat(client.rejected(0)).isEmpty();

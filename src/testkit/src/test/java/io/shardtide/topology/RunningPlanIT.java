@@ -1,5 +1,11 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.ACCEPTED_STATUSES;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -54,8 +60,8 @@ class RunningPlanIT {
                 Fixtures.set(2, 8 * Fixtures.GIB), Fixtures.upsert("a", 100_000, 64, 8)));
         running = log.plans(1).get(0);
         PlanStatus adopted = Fixtures.adopted(running);
-        log.publishValue(log.topics().planStatus(), adopted.workloadId(), adopted);
-        AcceptedStatus accepted = log.read(log.topics().acceptedStatuses(), 1).get(0);
+        log.publishValue(log.topics().of(PLAN_STATUS), adopted.workloadId(), adopted);
+        AcceptedStatus accepted = log.read(log.topics().of(ACCEPTED_STATUSES), 1).get(0);
         assertThat(accepted.status()).contains(adopted);
         assertThat(accepted.runningPlanId()).contains(running.planId());
         log.publish(Fixtures.event(Fixtures.upsert("b", 100_000, 64, 8)));
@@ -63,25 +69,25 @@ class RunningPlanIT {
             .atMost(PATIENCE)
             .until(
                 () ->
-                    log.committed(log.topics().shardingPlans()).stream()
+                    log.committed(log.topics().of(SHARDING_PLANS)).stream()
                         .anyMatch(plan -> plan.generation() == 2));
-        log.awaitRead(TopologyName.FEEDBACK.applicationId(PREFIX), log.topics().shardingPlans());
+        log.awaitRead(TopologyName.FEEDBACK.applicationId(PREFIX), log.topics().of(SHARDING_PLANS));
       }
       try (PlannerService next = start(kafka, registry, "next")) {
         assertThat(next).isNotNull();
         // If the trainer had reported nothing, the second plan would count as running, and a
         // measurement of the first as overtaken.
         MeasuredCosts measured = new SimulatedTrainer().measured(running, device -> 1);
-        log.publishValue(log.topics().measuredCosts(), measured.workloadId(), measured);
+        log.publishValue(log.topics().of(MEASURED_COSTS), measured.workloadId(), measured);
         await()
             .atMost(PATIENCE)
             .until(
                 () ->
-                    log.committed(log.topics().trainingSamples()).size()
-                            + log.committed(log.topics().rejectedEvents()).size()
+                    log.committed(log.topics().of(TRAINING_SAMPLES)).size()
+                            + log.committed(log.topics().of(REJECTED_EVENTS)).size()
                         > 0);
-        assertThat(log.committed(log.topics().rejectedEvents())).isEmpty();
-        List<AcceptedStatus> told = log.committed(log.topics().acceptedStatuses());
+        assertThat(log.committed(log.topics().of(REJECTED_EVENTS))).isEmpty();
+        List<AcceptedStatus> told = log.committed(log.topics().of(ACCEPTED_STATUSES));
         assertThat(told.get(told.size() - 1).runningPlanId()).contains(running.planId());
       }
     }

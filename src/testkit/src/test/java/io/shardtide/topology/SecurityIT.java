@@ -1,5 +1,12 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -233,8 +240,8 @@ class SecurityIT {
       outcome(
           reports.measured(
               plan, 10, 10, new SimulatedTrainer().measured(plan, device -> 1).devices()));
-      assertThat(everybody.read(everybody.topics().trainingSamples(), 1)).isNotEmpty();
-      assertThat(everybody.read(everybody.topics().modelDecisions(), 1))
+      assertThat(everybody.read(everybody.topics().of(TRAINING_SAMPLES), 1)).isNotEmpty();
+      assertThat(everybody.read(everybody.topics().of(MODEL_DECISIONS), 1))
           .first()
           .isInstanceOf(ModelDecision.class);
       awaitWell(health);
@@ -258,7 +265,7 @@ class SecurityIT {
       AclGrant models = right(ResourceType.TOPIC, AclOperation.READ, "cost-models");
       kafka.forbid("planner", models);
       everybody.publishValue(
-          everybody.topics().costModels(), "other hardware", TestModels.otherBundle());
+          everybody.topics().of(COST_MODELS), "other hardware", TestModels.otherBundle());
       awaitProblem(health, models);
       kafka.allow("planner", List.of(models));
       awaitWell(health);
@@ -319,7 +326,7 @@ class SecurityIT {
   @Test
   void a_refused_start_names_the_missing_acl() throws Exception {
     Topics topics = Topics.withPrefix(prefix);
-    String models = topics.costModels().name();
+    String models = topics.of(COST_MODELS).name();
     // In the order in which a start meets them, so that each comes further than the one before.
     Map<AclGrant, String> sentences = new LinkedHashMap<>();
     sentences.put(
@@ -336,7 +343,8 @@ class SecurityIT {
         "This user needs Create, DescribeConfigs, Read, Write on " + models);
     allow(Role.PLANNER);
     ServiceSettings settings = settings(kafka.clients("planner"));
-    try (Allowed allowed = new Allowed(kafka.clients("planner"), topics.workloadChanges().name())) {
+    try (Allowed allowed =
+        new Allowed(kafka.clients("planner"), topics.of(WORKLOAD_CHANGES).name())) {
       for (AclGrant right : sentences.keySet()) {
         kafka.forbid("planner", right);
         await().atMost(PATIENCE).until(() -> !allowed.is(right));
@@ -386,12 +394,12 @@ class SecurityIT {
           .hasCauseInstanceOf(TopicAuthorizationException.class)
           .hasMessageContaining("workload-changes");
       for (var topic :
-          List.of(publisher.topics().shardingPlans(), publisher.topics().measuredCosts())) {
+          List.of(publisher.topics().of(SHARDING_PLANS), publisher.topics().of(MEASURED_COSTS))) {
         assertThatThrownBy(() -> publisher.publish(topic, Fixtures.WORKLOAD, new byte[0]))
             .hasCauseInstanceOf(TopicAuthorizationException.class)
             .hasMessageContaining(topic.name());
       }
-      assertThatThrownBy(() -> trainer.read(trainer.topics().rejectedEvents(), 1))
+      assertThatThrownBy(() -> trainer.read(trainer.topics().of(REJECTED_EVENTS), 1))
           .isInstanceOf(TopicAuthorizationException.class);
     }
   }

@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.config.ServiceSettings;
@@ -100,7 +101,7 @@ class SlowSearchIT {
             .doesNotContain("poison");
         publish(client, "w0", "b");
         assertThat(client.plans(OTHERS + 1)).last().returns("w0", ShardingPlan::workloadId);
-        assertThat(client.aborted(client.topics().shardingPlans())).isZero();
+        assertThat(client.aborted(client.topics().of(SHARDING_PLANS))).isZero();
         assertThat(health.parts())
             .filteredOn(part -> part.name().equals("planning topology"))
             .allMatch(part -> part.problem().isEmpty());

@@ -1,5 +1,8 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -170,7 +173,7 @@ class StateCheckIT {
           .startsWith("Somebody deleted " + changelog)
           .contains("OPERATING.md, A changelog was deleted");
       assertThat(admin.listTopics().names().get()).doesNotContain(changelog);
-      assertThat(client.committed(client.topics().shardingPlans()))
+      assertThat(client.committed(client.topics().of(SHARDING_PLANS)))
           .extracting(ShardingPlan::generation)
           .containsExactly(1L);
     }
@@ -246,13 +249,14 @@ class StateCheckIT {
         client.plans(1);
         await().atMost(PATIENCE).until(service::isRunning);
         awaitProbe(admin, health);
-        delete(admin, client.topics().workloadChanges().name());
+        delete(admin, client.topics().of(WORKLOAD_CHANGES).name());
         await()
             .atMost(PATIENCE)
             .untilAsserted(
                 () ->
                     assertThat(problem(health).orElse(""))
-                        .startsWith("Somebody deleted " + client.topics().workloadChanges().name())
+                        .startsWith(
+                            "Somebody deleted " + client.topics().of(WORKLOAD_CHANGES).name())
                         .contains("OPERATING.md"));
       }
     }
@@ -287,7 +291,7 @@ class StateCheckIT {
     try (LogClient client = client();
         Admin admin = admin()) {
       planTwo(client);
-      reset(admin, "workload", client.topics().workloadChanges().name(), 0);
+      reset(admin, "workload", client.topics().of(WORKLOAD_CHANGES).name(), 0);
       try (PlannerService service = planner()) {
         assertThat(service).isNotNull();
         client.publish(Fixtures.numbered(2, Fixtures.upsert("c", 1_000, 64, 2)));
@@ -307,7 +311,7 @@ class StateCheckIT {
     try (LogClient client = client();
         Admin admin = admin()) {
       planTwo(client);
-      reset(admin, "planning", client.topics().costPredictions().name(), 0);
+      reset(admin, "planning", client.topics().of(COST_PREDICTIONS).name(), 0);
       try (PlannerService service = planner()) {
         assertThat(service).isNotNull();
         client.publish(Fixtures.numbered(2, Fixtures.upsert("c", 1_000, 64, 2)));
@@ -325,7 +329,7 @@ class StateCheckIT {
         Admin admin = admin()) {
       planTwo(client);
       client.publish(Fixtures.numbered(2, Fixtures.upsert("c", 1_000, 64, 2)));
-      String changes = client.topics().workloadChanges().name();
+      String changes = client.topics().of(WORKLOAD_CHANGES).name();
       TopicPartition partition = new TopicPartition(changes, 0);
       long end =
           admin

@@ -1,5 +1,8 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
@@ -281,7 +284,7 @@ class TopicCheckIT {
     String name = prefix + "workload-changes";
     NewTopic topic =
         new NewTopic(name, partitions, (short) 1)
-            .configs(TopicRules.created(topics.workloadChanges(), Map.of()));
+            .configs(TopicRules.created(topics.of(WORKLOAD_CHANGES), Map.of()));
     admin.createTopics(List.of(topic)).all().get();
     await().until(() -> admin.listTopics().names().get().contains(name));
   }
@@ -293,7 +296,7 @@ class TopicCheckIT {
   @Test
   void compacted_topics_get_the_segments_that_a_service_asks_for() throws Exception {
     check(1, 1, Map.of("topic.segment.bytes", "52428800"));
-    for (Topic<?> topic : List.of(topics.currentPlans(), topics.currentPredictions())) {
+    for (Topic<?> topic : List.of(topics.of(CURRENT_PLANS), topics.of(CURRENT_PREDICTIONS))) {
       ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic.name());
       Config config = admin.describeConfigs(List.of(resource)).all().get().get(resource);
       assertThat(config.get("segment.bytes").value()).isEqualTo("52428800");

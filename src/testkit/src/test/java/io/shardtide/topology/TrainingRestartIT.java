@@ -1,5 +1,8 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -64,21 +67,21 @@ class TrainingRestartIT {
         for (CostSample sample :
             MeasuredMachine.samples(
                 new Machine(0, Machine.CostChange.ALL, 0).measure(30, 1), "m", "a", 1)) {
-          client.publishValue(client.topics().trainingSamples(), sample.hardware(), sample);
+          client.publishValue(client.topics().of(TRAINING_SAMPLES), sample.hardware(), sample);
         }
         await().atMost(PATIENCE).until(() -> training.getCount() == 0);
       }
-      assertThat(client.committed(client.topics().modelDecisions())).isEmpty();
+      assertThat(client.committed(client.topics().of(MODEL_DECISIONS))).isEmpty();
       try (PlannerService next = start(kafka, registry, Retraining::retrain)) {
         assertThat(next).isNotNull();
         await()
             .atMost(PATIENCE)
-            .until(() -> !client.committed(client.topics().modelDecisions()).isEmpty());
+            .until(() -> !client.committed(client.topics().of(MODEL_DECISIONS)).isEmpty());
       }
-      List<ModelDecision> decisions = client.committed(client.topics().modelDecisions());
+      List<ModelDecision> decisions = client.committed(client.topics().of(MODEL_DECISIONS));
       assertThat(decisions).hasSize(1);
       assertThat(decisions.get(0).published()).as(decisions.get(0).reason()).isTrue();
-      assertThat(client.committed(client.topics().costModels()))
+      assertThat(client.committed(client.topics().of(COST_MODELS)))
           .extracting(ModelBundle::modelId)
           .containsExactly(
               TestModels.bundle().modelId(), decisions.get(0).challengerId().orElseThrow());

@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -127,7 +128,7 @@ class UnwritablePartitionsIT {
             .dontCatchUncaughtExceptions()
             .untilAsserted(
                 () ->
-                    assertThat(client.committed(client.topics().shardingPlans()))
+                    assertThat(client.committed(client.topics().of(SHARDING_PLANS)))
                         .extracting(ShardingPlan::generation)
                         .containsExactlyElementsOf(LongStream.rangeClosed(1, 5).boxed().toList()));
         await()

@@ -3,6 +3,8 @@ package io.shardtide.topology;
 import static io.shardtide.testing.Fixtures.drop;
 import static io.shardtide.testing.Fixtures.set;
 import static io.shardtide.testing.Fixtures.upsert;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -56,11 +58,11 @@ class WrongPartitionIT {
   /** Publishes as Kafka's client does, or so many partitions farther; returns where it lies. */
   private RecordMetadata publish(WorkloadChange event, Optional<Integer> partition)
       throws Exception {
-    String topic = client.topics().workloadChanges().name();
+    String topic = client.topics().of(WORKLOAD_CHANGES).name();
     byte[] value =
         client
             .registry()
-            .serde(client.topics().workloadChanges())
+            .serde(client.topics().of(WORKLOAD_CHANGES))
             .serializer()
             .serialize(topic, event);
     return producer
@@ -138,7 +140,7 @@ class WrongPartitionIT {
       assertThat(client.plansOf(WORKLOAD))
           .extracting(ShardingPlan::generation)
           .containsExactly(1L, 2L);
-      assertThat(client.committed(client.topics().rejectedEvents())).hasSize(2);
+      assertThat(client.committed(client.topics().of(REJECTED_EVENTS))).hasSize(2);
     } finally {
       client.close();
       producer.close();

@@ -1,5 +1,7 @@
 package io.shardtide.views;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
 import static java.util.concurrent.TimeUnit.MILLISECONDS;
 import static java.util.concurrent.TimeUnit.MINUTES;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -18,6 +20,7 @@ import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
@@ -97,7 +100,7 @@ class ViewsStartIT {
       // A dashboard must start where pools are off, too.
       for (Topic<?> topic : Topics.inUse(prefix, Set.of()).all()) {
         Map<String, String> config = new HashMap<>(topic.config());
-        if (topic.retention() == Topic.Retention.LATEST) {
+        if (topic.type().retention() == TopicType.Retention.LATEST) {
           // A cluster compacts when half of a log is stale, and a segment when it is full.
           config.put(TopicConfig.MIN_CLEANABLE_DIRTY_RATIO_CONFIG, "0");
           config.put(TopicConfig.SEGMENT_MS_CONFIG, "100");
@@ -144,10 +147,10 @@ class ViewsStartIT {
                           Fixtures.table("t" + i % TABLES, generation, 4, 1),
                           List.of(new float[TestModels.bundle().towerSize()]),
                           List.of()))));
-      send(log.topics().costPredictions(), workload, part);
-      send(log.topics().currentPredictions(), PredictionKey.of(part).text(), part);
+      send(log.topics().of(COST_PREDICTIONS), workload, part);
+      send(log.topics().of(CURRENT_PREDICTIONS), PredictionKey.of(part).text(), part);
       if (part.isLast()) {
-        send(log.topics().currentPredictions(), workload, part.withoutTable());
+        send(log.topics().of(CURRENT_PREDICTIONS), workload, part.withoutTable());
       }
     }
     awaitSent();
@@ -177,7 +180,7 @@ class ViewsStartIT {
             () -> {
               // The segment that is written to is never compacted: a record closes it.
               predict(TABLES);
-              return log.committed(log.topics().currentPredictions()).size() <= AT_MOST;
+              return log.committed(log.topics().of(CURRENT_PREDICTIONS)).size() <= AT_MOST;
             });
   }
 
@@ -243,7 +246,7 @@ class ViewsStartIT {
     assertThat(recordsReadAtStart()).isBetween((double) CURRENT, (double) AT_MOST);
     predict(49_000);
     awaitCompaction();
-    assertThat(log.committed(log.topics().costPredictions())).hasSizeGreaterThan(50_000);
+    assertThat(log.committed(log.topics().of(COST_PREDICTIONS))).hasSizeGreaterThan(50_000);
     assertThat(recordsReadAtStart()).isBetween((double) CURRENT, (double) AT_MOST);
   }
 
@@ -252,7 +255,7 @@ class ViewsStartIT {
     predict(WORKLOADS * TABLES);
     try (Views views = views()) {
       send(
-          log.topics().currentPredictions(),
+          log.topics().of(CURRENT_PREDICTIONS),
           new PredictionKey("w3", Optional.of("t7")).text(),
           null);
       awaitSent();

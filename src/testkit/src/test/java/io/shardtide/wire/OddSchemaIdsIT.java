@@ -1,5 +1,6 @@
 package io.shardtide.wire;
 
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -84,7 +85,7 @@ class OddSchemaIdsIT {
   }
 
   private RecordDecoder<WorkloadChange> decoder() {
-    return new RecordDecoder<>(registry, TOPICS.workloadChanges(), WorkloadChange::workloadId);
+    return new RecordDecoder<>(registry, TOPICS.of(WORKLOAD_CHANGES));
   }
 
   private Decoded<WorkloadChange> decode(byte[] value) {
@@ -111,9 +112,10 @@ class OddSchemaIdsIT {
 
   private byte[] good() {
     return registry
-        .serde(TOPICS.workloadChanges())
+        .serde(TOPICS.of(WORKLOAD_CHANGES))
         .serializer()
-        .serialize(TOPICS.workloadChanges().name(), Fixtures.event(Fixtures.set(2, Fixtures.GIB)));
+        .serialize(
+            TOPICS.of(WORKLOAD_CHANGES).name(), Fixtures.event(Fixtures.set(2, Fixtures.GIB)));
   }
 
   @ParameterizedTest

@@ -1,5 +1,6 @@
 package io.shardtide.wire;
 
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -39,7 +40,7 @@ public abstract class RegistryContract {
   @BeforeEach
   void freshNames() {
     topics = Topics.withPrefix("t" + UUID.randomUUID().toString().substring(0, 8) + ".");
-    subject = topics.workloadChanges().name() + "-value";
+    subject = topics.of(WORKLOAD_CHANGES).name() + "-value";
   }
 
   /** The way to the registry. */
@@ -69,14 +70,14 @@ public abstract class RegistryContract {
 
   private byte[] write(Registry registry, WorkloadChange event) {
     return registry
-        .serde(topics.workloadChanges())
+        .serde(topics.of(WORKLOAD_CHANGES))
         .serializer()
-        .serialize(topics.workloadChanges().name(), event);
+        .serialize(topics.of(WORKLOAD_CHANGES).name(), event);
   }
 
   private Decoded<WorkloadChange> read(Registry registry, byte[] value) {
     RecordDecoder<WorkloadChange> decoder =
-        new RecordDecoder<>(registry, topics.workloadChanges(), WorkloadChange::workloadId);
+        new RecordDecoder<>(registry, topics.of(WORKLOAD_CHANGES));
     while (true) {
       try {
         return decoder.decode(

@@ -1,5 +1,6 @@
 package io.shardtide.wire;
 
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -184,9 +185,9 @@ class RegistryContractIT {
               .isEqualTo(ByteBuffer.wrap(original).getInt(1));
           assertThat(
                   later
-                      .serde(topics.workloadChanges())
+                      .serde(topics.of(WORKLOAD_CHANGES))
                       .deserializer()
-                      .deserialize(topics.workloadChanges().name(), original))
+                      .deserialize(topics.of(WORKLOAD_CHANGES).name(), original))
               .extracting(WorkloadChange::workloadId)
               .isEqualTo(Fixtures.WORKLOAD);
         }
@@ -198,8 +199,9 @@ class RegistryContractIT {
 
   private static byte[] write(Registry registry, Topics topics) {
     return registry
-        .serde(topics.workloadChanges())
+        .serde(topics.of(WORKLOAD_CHANGES))
         .serializer()
-        .serialize(topics.workloadChanges().name(), Fixtures.event(Fixtures.set(2, Fixtures.GIB)));
+        .serialize(
+            topics.of(WORKLOAD_CHANGES).name(), Fixtures.event(Fixtures.set(2, Fixtures.GIB)));
   }
 }

@@ -1,6 +1,5 @@
 package io.shardtide.wire;
 
-import io.shardtide.avro.CostModelBundle;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
@@ -64,254 +63,165 @@ public record Codec<V, A extends SpecificRecord>(
 
   /** Changes to workloads. */
   public static final Codec<WorkloadChange, io.shardtide.avro.WorkloadChange> WORKLOAD_CHANGE =
-      new Codec<>(
-          io.shardtide.avro.WorkloadChange.class,
-          WorkloadMapping.INSTANCE::toAvro,
-          WorkloadMapping.INSTANCE::fromAvro);
+      of(WorkloadMapping.INSTANCE::toAvro, WorkloadMapping.INSTANCE::fromAvro);
 
   /** Predicted costs of tables. */
   public static final Codec<CostPredictions, io.shardtide.avro.CostPredictions> COST_PREDICTIONS =
-      new Codec<>(
-          io.shardtide.avro.CostPredictions.class,
-          CostPredictionsMapping.INSTANCE::toAvro,
-          CostPredictionsMapping.INSTANCE::fromAvro);
+      of(CostPredictionsMapping.INSTANCE::toAvro, CostPredictionsMapping.INSTANCE::fromAvro);
 
   /** Plans. */
   public static final Codec<ShardingPlan, io.shardtide.avro.ShardingPlan> SHARDING_PLAN =
-      new Codec<>(
-          io.shardtide.avro.ShardingPlan.class,
-          ShardingPlanMapping.INSTANCE::toAvro,
-          ShardingPlanMapping.INSTANCE::fromAvro);
+      of(ShardingPlanMapping.INSTANCE::toAvro, ShardingPlanMapping.INSTANCE::fromAvro);
 
   /** Infeasible workloads. */
   public static final Codec<InfeasibleWorkload, io.shardtide.avro.InfeasibleWorkload>
       INFEASIBLE_WORKLOAD =
-          new Codec<>(
-              io.shardtide.avro.InfeasibleWorkload.class,
+          of(
               InfeasibleWorkloadMapping.INSTANCE::toAvro,
               InfeasibleWorkloadMapping.INSTANCE::fromAvro);
 
   /** Rejected events. */
   public static final Codec<RejectedEvent, io.shardtide.avro.RejectedEvent> REJECTED_EVENT =
-      new Codec<>(
-          io.shardtide.avro.RejectedEvent.class,
-          QuarantineMapping.INSTANCE::toAvro,
-          QuarantineMapping.INSTANCE::fromAvro);
+      of(QuarantineMapping.INSTANCE::toAvro, QuarantineMapping.INSTANCE::fromAvro);
 
   /** Keys that enter or leave quarantine, on the log and in stores. */
   public static final Codec<Quarantine, io.shardtide.avro.Quarantine> QUARANTINE =
-      new Codec<>(
-          io.shardtide.avro.Quarantine.class,
-          QuarantineMapping.INSTANCE::toAvro,
-          QuarantineMapping.INSTANCE::fromAvro);
+      of(QuarantineMapping.INSTANCE::toAvro, QuarantineMapping.INSTANCE::fromAvro);
 
   /** Records of keys in quarantine, in stores. */
   public static final Codec<HeldRecord, io.shardtide.avro.HeldRecord> HELD_RECORD =
-      new Codec<>(
-          io.shardtide.avro.HeldRecord.class,
-          QuarantineMapping.INSTANCE::toAvro,
-          QuarantineMapping.INSTANCE::fromAvro);
+      of(QuarantineMapping.INSTANCE::toAvro, QuarantineMapping.INSTANCE::fromAvro);
 
   /** Trained models. */
-  public static final Codec<ModelBundle, CostModelBundle> MODEL_BUNDLE =
-      new Codec<>(CostModelBundle.class, ModelBundleMapping::toAvro, ModelBundleMapping::fromAvro);
+  public static final Codec<ModelBundle, io.shardtide.avro.CostModelBundle> MODEL_BUNDLE =
+      of(ModelBundleMapping::toAvro, ModelBundleMapping::fromAvro);
 
   /** Reports of trainers on plans. */
   public static final Codec<PlanStatus, io.shardtide.avro.PlanStatus> PLAN_STATUS =
-      new Codec<>(
-          io.shardtide.avro.PlanStatus.class,
-          PlanStatusMapping.INSTANCE::toAvro,
-          PlanStatusMapping.INSTANCE::fromAvro);
+      of(PlanStatusMapping.INSTANCE::toAvro, PlanStatusMapping.INSTANCE::fromAvro);
 
   /** Statuses that planning accepted. */
   public static final Codec<AcceptedStatus, io.shardtide.avro.AcceptedStatus> ACCEPTED_STATUS =
-      new Codec<>(
-          io.shardtide.avro.AcceptedStatus.class,
-          PlanStatusMapping.INSTANCE::toAvro,
-          PlanStatusMapping.INSTANCE::fromAvro);
+      of(PlanStatusMapping.INSTANCE::toAvro, PlanStatusMapping.INSTANCE::fromAvro);
 
   /** Speeds of devices. */
   public static final Codec<DeviceSpeeds, io.shardtide.avro.DeviceSpeeds> DEVICE_SPEEDS =
-      new Codec<>(
-          io.shardtide.avro.DeviceSpeeds.class,
-          SpeedMapping.INSTANCE::toAvro,
-          SpeedMapping.INSTANCE::fromAvro);
+      of(SpeedMapping.INSTANCE::toAvro, SpeedMapping.INSTANCE::fromAvro);
 
   /** Measured costs. */
   public static final Codec<MeasuredCosts, io.shardtide.avro.MeasuredCosts> MEASURED_COSTS =
-      new Codec<>(
-          io.shardtide.avro.MeasuredCosts.class,
-          MeasuredCostsMapping.INSTANCE::toAvro,
-          MeasuredCostsMapping.INSTANCE::fromAvro);
+      of(MeasuredCostsMapping.INSTANCE::toAvro, MeasuredCostsMapping.INSTANCE::fromAvro);
 
   /** Training samples. */
   public static final Codec<CostSample, io.shardtide.avro.CostSample> COST_SAMPLE =
-      new Codec<>(
-          io.shardtide.avro.CostSample.class,
-          CostSampleMapping.INSTANCE::toAvro,
-          CostSampleMapping.INSTANCE::fromAvro);
+      of(CostSampleMapping.INSTANCE::toAvro, CostSampleMapping.INSTANCE::fromAvro);
 
   /** Alarms of drift between measured and predicted costs. */
   public static final Codec<DriftAlarm, io.shardtide.avro.DriftAlarm> DRIFT_ALARM =
-      new Codec<>(
-          io.shardtide.avro.DriftAlarm.class,
-          LearningMapping.INSTANCE::toAvro,
-          LearningMapping.INSTANCE::fromAvro);
+      of(LearningMapping.INSTANCE::toAvro, LearningMapping.INSTANCE::fromAvro);
 
   /** Decisions on retrained models. */
   public static final Codec<ModelDecision, io.shardtide.avro.ModelDecision> MODEL_DECISION =
-      new Codec<>(
-          io.shardtide.avro.ModelDecision.class,
-          LearningMapping.INSTANCE::toAvro,
-          LearningMapping.INSTANCE::fromAvro);
+      of(LearningMapping.INSTANCE::toAvro, LearningMapping.INSTANCE::fromAvro);
 
   /** State between retraining jobs, in stores. */
   public static final Codec<TrainingState, io.shardtide.avro.TrainingState> TRAINING_STATE =
-      new Codec<>(
-          io.shardtide.avro.TrainingState.class,
-          LearningMapping.INSTANCE::toAvro,
-          LearningMapping.INSTANCE::fromAvro);
+      of(LearningMapping.INSTANCE::toAvro, LearningMapping.INSTANCE::fromAvro);
 
   /** State of a workload in planning, in stores. */
   public static final Codec<PlanningState, io.shardtide.avro.PlanningHeader> PLANNING_HEADER =
-      new Codec<>(
-          io.shardtide.avro.PlanningHeader.class,
-          PlanningStateMapping.INSTANCE::toAvro,
-          PlanningStateMapping.INSTANCE::fromAvro);
+      of(PlanningStateMapping.INSTANCE::toAvro, PlanningStateMapping.INSTANCE::fromAvro);
 
   /** State of a workload in feedback, in stores. */
   public static final Codec<FeedbackState, io.shardtide.avro.FeedbackHeader> FEEDBACK_HEADER =
-      new Codec<>(
-          io.shardtide.avro.FeedbackHeader.class,
-          FeedbackMapping.INSTANCE::toAvro,
-          FeedbackMapping.INSTANCE::fromAvro);
+      of(FeedbackMapping.INSTANCE::toAvro, FeedbackMapping.INSTANCE::fromAvro);
 
   /** Residuals, in stores. */
   public static final Codec<ResidualWindow, io.shardtide.avro.ResidualWindow> RESIDUAL_WINDOW =
-      new Codec<>(
-          io.shardtide.avro.ResidualWindow.class,
-          FeedbackMapping.INSTANCE::toAvro,
-          FeedbackMapping.INSTANCE::fromAvro);
+      of(FeedbackMapping.INSTANCE::toAvro, FeedbackMapping.INSTANCE::fromAvro);
 
   /** Tables with the generation of their last change, in stores. */
   public static final Codec<VersionedTable, io.shardtide.avro.DatedTable> DATED_TABLE =
-      new Codec<>(
-          io.shardtide.avro.DatedTable.class,
-          FeedbackMapping.INSTANCE::toAvro,
-          FeedbackMapping.INSTANCE::fromAvro);
+      of(FeedbackMapping.INSTANCE::toAvro, FeedbackMapping.INSTANCE::fromAvro);
 
   /** Tables, in stores. */
   public static final Codec<TableSpec, io.shardtide.avro.TableSpec> TABLE_SPEC =
-      new Codec<>(
-          io.shardtide.avro.TableSpec.class,
-          SpecMapping.INSTANCE::toAvro,
-          SpecMapping.INSTANCE::fromAvro);
+      of(SpecMapping.INSTANCE::toAvro, SpecMapping.INSTANCE::fromAvro);
 
   /** Tables with their predictions, in stores. */
   public static final Codec<VersionedPrediction, io.shardtide.avro.DatedPrediction>
-      DATED_PREDICTION =
-          new Codec<>(
-              io.shardtide.avro.DatedPrediction.class,
-              TablePredictionMapping::toAvro,
-              TablePredictionMapping::fromAvro);
+      DATED_PREDICTION = of(TablePredictionMapping::toAvro, TablePredictionMapping::fromAvro);
 
   /** State of a workload, in stores. */
   public static final Codec<WorkloadState, io.shardtide.avro.WorkloadHeader> WORKLOAD_HEADER =
-      new Codec<>(
-          io.shardtide.avro.WorkloadHeader.class,
-          WorkloadMapping.INSTANCE::toAvro,
-          WorkloadMapping.INSTANCE::fromAvro);
+      of(WorkloadMapping.INSTANCE::toAvro, WorkloadMapping.INSTANCE::fromAvro);
 
   /** Pools as publishers set them. */
   public static final Codec<Pool, io.shardtide.avro.PoolSpec> POOL =
-      new Codec<>(
-          io.shardtide.avro.PoolSpec.class,
-          PoolMapping.INSTANCE::toAvro,
-          PoolMapping.INSTANCE::setFromAvro);
+      of(PoolMapping.INSTANCE::toAvro, PoolMapping.INSTANCE::setFromAvro);
 
   /** Measured bandwidth between the nodes of a pool. */
   public static final Codec<PoolLinks, io.shardtide.avro.PoolLinks> POOL_LINKS =
-      new Codec<>(
-          io.shardtide.avro.PoolLinks.class,
+      of(
           links -> LinksMapping.toAvro(Optional.of(links)),
           avro -> LinksMapping.fromAvro(avro).orElseThrow());
 
   /** Changes to pools. */
   public static final Codec<PoolChange, io.shardtide.avro.PoolChange> POOL_CHANGE =
-      new Codec<>(
-          io.shardtide.avro.PoolChange.class,
-          PoolMapping.INSTANCE::toAvro,
-          PoolMapping.INSTANCE::fromAvro);
+      of(PoolMapping.INSTANCE::toAvro, PoolMapping.INSTANCE::fromAvro);
 
   /** Requests for throughput curves. */
   public static final Codec<CurveRequest, io.shardtide.avro.CurveRequest> CURVE_REQUEST =
-      new Codec<>(
-          io.shardtide.avro.CurveRequest.class,
-          CurveMapping.INSTANCE::toAvro,
-          CurveMapping.INSTANCE::fromAvro);
+      of(CurveMapping.INSTANCE::toAvro, CurveMapping.INSTANCE::fromAvro);
 
   /** Throughput curves. */
   public static final Codec<CurveReport, io.shardtide.avro.CurveReport> CURVE_REPORT =
-      new Codec<>(
-          io.shardtide.avro.CurveReport.class,
-          CurveMapping.INSTANCE::toAvro,
-          CurveMapping.INSTANCE::fromAvro);
+      of(CurveMapping.INSTANCE::toAvro, CurveMapping.INSTANCE::fromAvro);
 
   /** Allocations of pools. */
   public static final Codec<Allocation, io.shardtide.avro.Allocation> ALLOCATION =
-      new Codec<>(
-          io.shardtide.avro.Allocation.class,
-          AllocationMapping.INSTANCE::toAvro,
-          AllocationMapping.INSTANCE::fromAvro);
+      of(AllocationMapping.INSTANCE::toAvro, AllocationMapping.INSTANCE::fromAvro);
 
   /** State of a pool, in stores. */
   public static final Codec<StoredPool, io.shardtide.avro.PoolHeader> POOL_HEADER =
-      new Codec<>(
-          io.shardtide.avro.PoolHeader.class,
-          PoolMapping.INSTANCE::toAvro,
-          PoolMapping.INSTANCE::fromAvro);
+      of(PoolMapping.INSTANCE::toAvro, PoolMapping.INSTANCE::fromAvro);
 
   /** State of a workload with a claim, in stores. */
   public static final Codec<PoolMember, io.shardtide.avro.PoolMember> POOL_MEMBER =
-      new Codec<>(
-          io.shardtide.avro.PoolMember.class,
-          CurveMapping.INSTANCE::toAvro,
-          CurveMapping.INSTANCE::fromAvro);
+      of(CurveMapping.INSTANCE::toAvro, CurveMapping.INSTANCE::fromAvro);
 
   /** State of a workload whose throughput may be requested, in stores. */
   public static final Codec<CurveState, io.shardtide.avro.CurveHeader> CURVE_HEADER =
-      new Codec<>(
-          io.shardtide.avro.CurveHeader.class,
-          CurveMapping.INSTANCE::toAvro,
-          CurveMapping.INSTANCE::fromAvro);
+      of(CurveMapping.INSTANCE::toAvro, CurveMapping.INSTANCE::fromAvro);
 
   /** Reports of how full hashed tables are. */
   public static final Codec<FillReport, io.shardtide.avro.FillReport> FILL_REPORT =
-      new Codec<>(
-          io.shardtide.avro.FillReport.class,
-          GrowthMapping.INSTANCE::toAvro,
-          GrowthMapping.INSTANCE::fromAvro);
+      of(GrowthMapping.INSTANCE::toAvro, GrowthMapping.INSTANCE::fromAvro);
 
   /** Forecasts of hashed tables. */
   public static final Codec<TableForecasts, io.shardtide.avro.TableForecasts> TABLE_FORECASTS =
-      new Codec<>(
-          io.shardtide.avro.TableForecasts.class,
-          GrowthMapping.INSTANCE::toAvro,
-          GrowthMapping.INSTANCE::fromAvro);
+      of(GrowthMapping.INSTANCE::toAvro, GrowthMapping.INSTANCE::fromAvro);
 
   /** State of a workload whose hashed tables are followed, in stores. */
   public static final Codec<GrowthState, io.shardtide.avro.GrowthHeader> GROWTH_HEADER =
-      new Codec<>(
-          io.shardtide.avro.GrowthHeader.class,
-          GrowthMapping.INSTANCE::toAvro,
-          GrowthMapping.INSTANCE::fromAvro);
+      of(GrowthMapping.INSTANCE::toAvro, GrowthMapping.INSTANCE::fromAvro);
 
   /** What was reported of a hashed table, in stores. */
   public static final Codec<TableGrowth, io.shardtide.avro.TableGrowth> TABLE_GROWTH =
-      new Codec<>(
-          io.shardtide.avro.TableGrowth.class,
-          GrowthMapping.INSTANCE::toAvro,
-          GrowthMapping.INSTANCE::fromAvro);
+      of(GrowthMapping.INSTANCE::toAvro, GrowthMapping.INSTANCE::fromAvro);
+
+  /**
+   * Returns a codec.
+   *
+   * @param type none: the compiler makes an array of the generated class
+   */
+  @SafeVarargs
+  private static <V, A extends SpecificRecord> Codec<V, A> of(
+      Function<V, A> toAvro, Function<A, V> fromAvro, A... type) {
+    @SuppressWarnings("unchecked") // That of an array of A.
+    Class<A> avroType = (Class<A>) type.getClass().getComponentType();
+    return new Codec<>(avroType, toAvro, fromAvro);
+  }
 
   /** Returns the writer's schema. */
   public Schema schema() {

@@ -13,7 +13,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.function.Function;
 import org.apache.avro.io.BinaryDecoder;
 import org.apache.avro.io.DatumReader;
 import org.apache.avro.io.DecoderFactory;
@@ -38,28 +37,17 @@ public final class RecordDecoder<V> {
   private static final int MAX_KEY_BYTES = 4 * 255;
 
   private final Registry registry;
-  private final Optional<Function<V, String>> keyOf;
+  private final Topic<V> topic;
   private final Reader<V, ?> reader;
 
   /**
    * @param registry registry of the schemas
    * @param topic the topic
-   * @param keyOf returns the expected key of a value: its workload or hardware
    */
-  public RecordDecoder(Registry registry, Topic<V> topic, Function<V, String> keyOf) {
-    this(registry, topic, Optional.of(keyOf));
-  }
-
-  /**
-   * @param registry registry of the schemas
-   * @param topic the topic
-   * @param keyOf returns the expected key of a value; empty if keys are not checked, as on
-   *     rejected-events
-   */
-  public RecordDecoder(Registry registry, Topic<V> topic, Optional<Function<V, String>> keyOf) {
+  public RecordDecoder(Registry registry, Topic<V> topic) {
     this.registry = registry;
-    this.keyOf = keyOf;
-    reader = new Reader<>(topic.codec(), Registry.subject(topic));
+    this.topic = topic;
+    reader = new Reader<>(topic.type().codec(), Registry.subject(topic));
   }
 
   /**
@@ -89,7 +77,7 @@ public final class RecordDecoder<V> {
     try {
       V decoded = read(value);
       String keyText = key == null ? null : new String(key, StandardCharsets.UTF_8);
-      Optional<String> of = keyOf.map(function -> function.apply(decoded));
+      Optional<String> of = topic.type().key().map(function -> function.apply(decoded));
       if (of.isPresent() && !of.get().equals(keyText)) {
         throw RejectionReason.KEY_MISMATCH.failure(
             "The record's key must be \"%s\" in UTF-8, as its value says; the key is %s"

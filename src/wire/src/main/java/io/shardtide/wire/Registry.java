@@ -217,7 +217,7 @@ public final class Registry implements AutoCloseable {
     for (Topic<?> topic : topics.all()) {
       String subject = subject(topic);
       try {
-        Schema schema = published(topic.codec());
+        Schema schema = published(topic.type().codec());
         writers.add(client.register(subject, new AvroSchema(schema)), schema);
         client.updateCompatibility(subject, "BACKWARD_TRANSITIVE");
       } catch (IOException | RestClientException | RuntimeException e) {
@@ -303,9 +303,9 @@ public final class Registry implements AutoCloseable {
    * and does not check keys.
    */
   public <V> Serde<V> serde(Topic<V> topic) {
-    RecordDecoder<V> decoder = new RecordDecoder<>(this, topic, Optional.empty());
+    RecordDecoder<V> decoder = new RecordDecoder<>(this, topic);
     return Serdes.serdeFrom(
-        new ValueSerializer<>(topic.codec()),
+        new ValueSerializer<>(topic.type().codec()),
         (name, bytes) -> bytes == null ? null : decoder.read(bytes));
   }
 

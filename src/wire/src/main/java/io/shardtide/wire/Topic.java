@@ -1,25 +1,18 @@
 package io.shardtide.wire;
 
+import java.util.HashMap;
 import java.util.Map;
 import org.apache.kafka.common.config.TopicConfig;
 
 /**
- * A topic: its name, the type of its values, and its retention.
+ * A topic of a cluster.
  *
  * @param name full name, with the prefix
- * @param codec converts the values
- * @param retention retention of the records
+ * @param type what does not depend on the cluster
  * @param maxMessageBytes maximum size of a record, in bytes
- * @param leastMessageBytes the smallest limit with which an existing topic is accepted: that of
- *     earlier versions; larger records are then refused, each by itself
  * @param <V> type of the values
  */
-public record Topic<V>(
-    String name,
-    Codec<V, ?> codec,
-    Retention retention,
-    int maxMessageBytes,
-    int leastMessageBytes) {
+public record Topic<V>(String name, TopicType<V> type, int maxMessageBytes) {
 
   /**
    * Segment size of a compacted topic, in its largest records. Kafka never compacts the segment
@@ -28,38 +21,23 @@ public record Topic<V>(
    */
   private static final int COMPACTED_SEGMENT_RECORDS = 2;
 
-  /** Retention of records. */
-  public enum Retention {
-    /** All records, for replays. */
-    FOREVER,
-    /** The latest record of each key. */
-    LATEST,
-    /** The cluster's default retention. */
-    CLUSTER_DEFAULT
-  }
-
   /** Returns the topic's settings that differ from a cluster's defaults. */
   public Map<String, String> config() {
-    Map<String, String> size =
-        Map.of(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, Integer.toString(maxMessageBytes));
-    return switch (retention) {
-      case FOREVER ->
-          Map.of(
-              TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
-              Integer.toString(maxMessageBytes),
-              TopicConfig.RETENTION_MS_CONFIG,
-              "-1",
-              TopicConfig.RETENTION_BYTES_CONFIG,
-              "-1");
-      case LATEST ->
-          Map.of(
-              TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
-              Integer.toString(maxMessageBytes),
-              TopicConfig.CLEANUP_POLICY_CONFIG,
-              TopicConfig.CLEANUP_POLICY_COMPACT,
-              TopicConfig.SEGMENT_BYTES_CONFIG,
-              Integer.toString(COMPACTED_SEGMENT_RECORDS * maxMessageBytes));
-      case CLUSTER_DEFAULT -> size;
-    };
+    Map<String, String> config = new HashMap<>();
+    config.put(TopicConfig.MAX_MESSAGE_BYTES_CONFIG, Integer.toString(maxMessageBytes));
+    switch (type.retention()) {
+      case FOREVER -> {
+        config.put(TopicConfig.RETENTION_MS_CONFIG, "-1");
+        config.put(TopicConfig.RETENTION_BYTES_CONFIG, "-1");
+      }
+      case LATEST -> {
+        config.put(TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_COMPACT);
+        config.put(
+            TopicConfig.SEGMENT_BYTES_CONFIG,
+            Integer.toString(COMPACTED_SEGMENT_RECORDS * maxMessageBytes));
+      }
+      case CLUSTER_DEFAULT -> {}
+    }
+    return config;
   }
 }

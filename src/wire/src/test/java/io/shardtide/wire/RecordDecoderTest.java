@@ -1,5 +1,7 @@
 package io.shardtide.wire;
 
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -33,15 +35,15 @@ class RecordDecoderTest {
   private static final byte[] KEY = Fixtures.WORKLOAD.getBytes(StandardCharsets.UTF_8);
   private static final byte[] VALUE =
       REGISTRY
-          .serde(TOPICS.workloadChanges())
+          .serde(TOPICS.of(WORKLOAD_CHANGES))
           .serializer()
-          .serialize(TOPICS.workloadChanges().name(), Samples.change());
+          .serialize(TOPICS.of(WORKLOAD_CHANGES).name(), Samples.change());
 
   /** The first type of its union: null. */
   private static final byte[] NO_STORAGE = {0};
 
   private final RecordDecoder<WorkloadChange> decoder =
-      new RecordDecoder<>(REGISTRY, TOPICS.workloadChanges(), WorkloadChange::workloadId);
+      new RecordDecoder<>(REGISTRY, TOPICS.of(WORKLOAD_CHANGES));
 
   private RejectedEvent rejected(byte[] key, byte[] value) {
     Decoded<WorkloadChange> decoded = decoder.decode(Fixtures.at(9), key, value);
@@ -87,9 +89,9 @@ class RecordDecoderTest {
   void bytes_of_another_record_are_rejected() {
     byte[] plan =
         REGISTRY
-            .serde(TOPICS.shardingPlans())
+            .serde(TOPICS.of(SHARDING_PLANS))
             .serializer()
-            .serialize(TOPICS.shardingPlans().name(), Samples.plan());
+            .serialize(TOPICS.of(SHARDING_PLANS).name(), Samples.plan());
     RejectedEvent rejection = rejected(KEY, plan);
     assertThat(rejection.reason()).isEqualTo(RejectionReason.UNDECODABLE);
     assertThat(rejection.message()).contains("must be a WorkloadChange; its ");
@@ -429,7 +431,7 @@ class RecordDecoderTest {
             "http://127.0.0.1:1", Map.of("max.retries", 0, "http.connect.timeout.ms", 200));
     assertThatThrownBy(
             () ->
-                new RecordDecoder<>(away, TOPICS.workloadChanges(), WorkloadChange::workloadId)
+                new RecordDecoder<>(away, TOPICS.of(WORKLOAD_CHANGES))
                     .decode(Fixtures.at(9), KEY, VALUE))
         .isInstanceOf(RegistryUnavailableException.class)
         .hasMessageStartingWith("The schema registry at http://127.0.0.1:1 does not answer: ");

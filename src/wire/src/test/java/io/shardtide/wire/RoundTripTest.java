@@ -1,5 +1,12 @@
 package io.shardtide.wire;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -352,18 +359,20 @@ class RoundTripTest {
   void a_value_survives_a_topic() {
     Registry registry = Registry.connect("mock://round-trip", java.util.Map.of());
     registry.register(topics);
-    assertThat(through(registry, topics.workloadChanges(), Samples.change()))
+    assertThat(through(registry, topics.of(WORKLOAD_CHANGES), Samples.change()))
         .satisfies(change -> assertThat(change.changes()).isEqualTo(Samples.change().changes()));
-    assertThat(through(registry, topics.shardingPlans(), Samples.plan())).isEqualTo(Samples.plan());
-    assertThat(through(registry, topics.infeasibleWorkloads(), Samples.infeasible()))
+    assertThat(through(registry, topics.of(SHARDING_PLANS), Samples.plan()))
+        .isEqualTo(Samples.plan());
+    assertThat(through(registry, topics.of(INFEASIBLE_WORKLOADS), Samples.infeasible()))
         .isEqualTo(Samples.infeasible());
-    assertThat(through(registry, topics.rejectedEvents(), Samples.rejected()))
+    assertThat(through(registry, topics.of(REJECTED_EVENTS), Samples.rejected()))
         .isEqualTo(Samples.rejected());
-    assertThat(through(registry, topics.costModels(), TestModels.bundle()).contentId())
+    assertThat(through(registry, topics.of(COST_MODELS), TestModels.bundle()).contentId())
         .isEqualTo(TestModels.bundle().modelId());
-    assertSame(through(registry, topics.costPredictions(), Samples.predictions()));
-    assertThat(registry.serde(topics.shardingPlans()).serializer().serialize("t", null)).isNull();
-    assertThat(registry.serde(topics.shardingPlans()).deserializer().deserialize("t", null))
+    assertSame(through(registry, topics.of(COST_PREDICTIONS), Samples.predictions()));
+    assertThat(registry.serde(topics.of(SHARDING_PLANS)).serializer().serialize("t", null))
+        .isNull();
+    assertThat(registry.serde(topics.of(SHARDING_PLANS)).deserializer().deserialize("t", null))
         .isNull();
   }
 
@@ -502,7 +511,7 @@ class RoundTripTest {
               .proxyHardware(update.map(u -> "simulated"))
               .update(update)
               .build();
-      assertThat(through(registry, topics.costPredictions(), part)).isEqualTo(part);
+      assertThat(through(registry, topics.of(COST_PREDICTIONS), part)).isEqualTo(part);
       assertThat(part.isLast()).isTrue();
     }
     assertThatThrownBy(
@@ -544,10 +553,10 @@ class RoundTripTest {
         .extracting(Topic::name)
         .doesNotHaveDuplicates()
         .allMatch(n -> n.startsWith("test."));
-    assertThat(topics.currentPlans().config()).containsEntry("cleanup.policy", "compact");
-    assertThat(topics.workloadChanges().config())
+    assertThat(topics.of(CURRENT_PLANS).config()).containsEntry("cleanup.policy", "compact");
+    assertThat(topics.of(WORKLOAD_CHANGES).config())
         .containsEntry("retention.ms", "-1")
-        .containsEntry("max.message.bytes", Integer.toString(Topics.LARGE_RECORD_BYTES));
+        .containsEntry("max.message.bytes", Integer.toString(TopicType.LARGE_RECORD_BYTES));
   }
 
   /**
@@ -592,18 +601,18 @@ class RoundTripTest {
                               Optional.empty())))
                   .build());
     }
-    assertThat(size(registry, changes)).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES * 2 / 3);
+    assertThat(size(registry, changes)).isBetween(4_000_000, TopicType.LARGE_RECORD_BYTES * 2 / 3);
     for (int i = 0; i < changes.length; i++) {
       changes[i] =
           Fixtures.resize(
               "%0255d".formatted(i), TableSpec.MAX_ROWS, "r".repeat(HashedStorage.MAX_REASON));
     }
-    assertThat(size(registry, changes)).isBetween(4_000_000, Topics.LARGE_RECORD_BYTES * 2 / 3);
+    assertThat(size(registry, changes)).isBetween(4_000_000, TopicType.LARGE_RECORD_BYTES * 2 / 3);
   }
 
   private int size(Registry registry, Change... changes) {
     return registry
-        .serde(topics.workloadChanges())
+        .serde(topics.of(WORKLOAD_CHANGES))
         .serializer()
         .serialize("t", Fixtures.event(changes))
         .length;

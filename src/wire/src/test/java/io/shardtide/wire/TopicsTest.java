@@ -1,5 +1,6 @@
 package io.shardtide.wire;
 
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
@@ -56,7 +57,7 @@ class TopicsTest {
     Topics topics = Topics.inUse(PREFIX, Set.of(extension));
     Topics limited = topics.limitedTo(Map.of("p.workload-changes", 2_000_000));
     assertThat(names(limited)).isEqualTo(names(topics));
-    assertThat(limited.workloadChanges().maxMessageBytes()).isEqualTo(2_000_000);
+    assertThat(limited.of(WORKLOAD_CHANGES).maxMessageBytes()).isEqualTo(2_000_000);
   }
 
   @Test

@@ -6,7 +6,6 @@ import io.shardtide.wire.Topic;
 import io.shardtide.workload.RejectedEvent;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.CommonClientConfigs;
 
@@ -44,7 +43,6 @@ final class BenchmarkListener implements AutoCloseable {
     reader.handle(
         topic,
         StartPosition.END,
-        Optional.empty(),
         (position, writtenAt, value) -> handler.onRecord(value, reader.receivedNanos()));
   }
 

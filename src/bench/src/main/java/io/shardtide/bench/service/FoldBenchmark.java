@@ -1,5 +1,9 @@
 package io.shardtide.bench.service;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.bench.SyntheticTables;
 import io.shardtide.bench.service.ProcessorTime.ThreadKind;
 import io.shardtide.cost.CostPredictions;
@@ -186,7 +190,7 @@ public final class FoldBenchmark {
   private Folded awaitOffset(BenchmarkCluster cluster, int before, int count, String what)
       throws Exception {
     TopicPartition partition =
-        new TopicPartition(BenchmarkCluster.TOPICS.workloadChanges().name(), 0);
+        new TopicPartition(BenchmarkCluster.TOPICS.of(WORKLOAD_CHANGES).name(), 0);
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", cluster.bootstrapServers()))) {
       long began = System.nanoTime();
       long half = 0;
@@ -237,8 +241,8 @@ public final class FoldBenchmark {
         new BenchmarkListener(
             cluster,
             List.of(
-                BenchmarkCluster.TOPICS.costPredictions(),
-                BenchmarkCluster.TOPICS.rejectedEvents()),
+                BenchmarkCluster.TOPICS.of(COST_PREDICTIONS),
+                BenchmarkCluster.TOPICS.of(REJECTED_EVENTS)),
             (value, nanos) -> {
               if (value instanceof CostPredictions part && part.isLast()) {
                 generations.put(part.workloadId(), part.generation());

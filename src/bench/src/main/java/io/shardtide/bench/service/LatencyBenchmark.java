@@ -1,5 +1,10 @@
 package io.shardtide.bench.service;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.bench.SyntheticTables;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
@@ -127,10 +132,10 @@ public final class LatencyBenchmark {
             new BenchmarkListener(
                 cluster,
                 List.of(
-                    BenchmarkCluster.TOPICS.costPredictions(),
-                    BenchmarkCluster.TOPICS.shardingPlans(),
-                    BenchmarkCluster.TOPICS.infeasibleWorkloads(),
-                    BenchmarkCluster.TOPICS.rejectedEvents()),
+                    BenchmarkCluster.TOPICS.of(COST_PREDICTIONS),
+                    BenchmarkCluster.TOPICS.of(SHARDING_PLANS),
+                    BenchmarkCluster.TOPICS.of(INFEASIBLE_WORKLOADS),
+                    BenchmarkCluster.TOPICS.of(REJECTED_EVENTS)),
                 this::onRecord)) {
       BenchmarkCluster.awaitRunning(service, steps);
       publish(publisher, LoadPublisher.workload(tables, model.devices));

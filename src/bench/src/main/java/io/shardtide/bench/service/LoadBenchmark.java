@@ -1,5 +1,10 @@
 package io.shardtide.bench.service;
 
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.QUARANTINE;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.bench.SyntheticTables;
 import io.shardtide.bench.service.ProcessorTime.ThreadKind;
 import io.shardtide.search.GroupSearch;
@@ -99,10 +104,10 @@ public final class LoadBenchmark {
             new BenchmarkListener(
                 cluster,
                 List.of(
-                    BenchmarkCluster.TOPICS.shardingPlans(),
-                    BenchmarkCluster.TOPICS.infeasibleWorkloads(),
-                    BenchmarkCluster.TOPICS.rejectedEvents(),
-                    BenchmarkCluster.TOPICS.quarantine()),
+                    BenchmarkCluster.TOPICS.of(SHARDING_PLANS),
+                    BenchmarkCluster.TOPICS.of(INFEASIBLE_WORKLOADS),
+                    BenchmarkCluster.TOPICS.of(REJECTED_EVENTS),
+                    BenchmarkCluster.TOPICS.of(QUARANTINE)),
                 this::onRecord)) {
       services.awaitRunning();
       for (int w = 0; w < workloads.size(); w++) {

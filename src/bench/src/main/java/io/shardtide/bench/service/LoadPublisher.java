@@ -1,5 +1,8 @@
 package io.shardtide.bench.service;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
@@ -48,7 +51,7 @@ final class LoadPublisher implements AutoCloseable {
                 ProducerConfig.BATCH_SIZE_CONFIG,
                 256 * 1024,
                 ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
-                BenchmarkCluster.TOPICS.workloadChanges().maxMessageBytes()),
+                BenchmarkCluster.TOPICS.of(WORKLOAD_CHANGES).maxMessageBytes()),
             new StringSerializer(),
             new ByteArraySerializer());
   }
@@ -56,7 +59,7 @@ final class LoadPublisher implements AutoCloseable {
   /** Publishes changes as one event; does not wait for the acknowledgement. */
   void publish(String workloadId, List<Change> changes) {
     publish(
-        BenchmarkCluster.TOPICS.workloadChanges(),
+        BenchmarkCluster.TOPICS.of(WORKLOAD_CHANGES),
         workloadId,
         new WorkloadChange(
             UUID.randomUUID(), workloadId, Instant.now(), "bench", OptionalLong.empty(), changes));
@@ -64,7 +67,7 @@ final class LoadPublisher implements AutoCloseable {
 
   /** Publishes a model, which takes over the predictions of its hardware. */
   void publish(ModelBundle model) {
-    publish(BenchmarkCluster.TOPICS.costModels(), model.hardware(), model);
+    publish(BenchmarkCluster.TOPICS.of(COST_MODELS), model.hardware(), model);
   }
 
   private <V> void publish(Topic<V> to, String key, V value) {
@@ -76,7 +79,7 @@ final class LoadPublisher implements AutoCloseable {
   void publishBytes(int partition, String key, byte[] value) {
     send(
         new ProducerRecord<>(
-            BenchmarkCluster.TOPICS.workloadChanges().name(), partition, key, value));
+            BenchmarkCluster.TOPICS.of(WORKLOAD_CHANGES).name(), partition, key, value));
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // The callback handles failures.

@@ -1,5 +1,10 @@
 package io.shardtide.bench.service;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.bench.SyntheticTables;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictionsBuilder;
@@ -68,7 +73,7 @@ final class LongLog {
         BenchmarkListener listener =
             new BenchmarkListener(
                 cluster,
-                List.of(TOPICS.costPredictions(), TOPICS.shardingPlans()),
+                List.of(TOPICS.of(COST_PREDICTIONS), TOPICS.of(SHARDING_PLANS)),
                 this::onRecord)) {
       BenchmarkCluster.awaitRunning(service, steps);
       publisher.publish(workload(0), LoadPublisher.workload(tables, DEVICES));
@@ -97,7 +102,7 @@ final class LongLog {
    */
   void write(int workloads, int plans, int changes) {
     try (KafkaProducer<String, byte[]> producer = producer()) {
-      Serializer<CostPredictions> parts = serializer(TOPICS.currentPredictions());
+      Serializer<CostPredictions> parts = serializer(TOPICS.of(CURRENT_PREDICTIONS));
       int writes = WRITES * workloads;
       for (int w = 0; w < writes; w++) {
         steps.at("writing predictions", w, writes);
@@ -107,13 +112,13 @@ final class LongLog {
         CostPredictions last = predictions.get(predictions.size() - 1);
         send(producer, parts, of(last.withoutTable(), workload(w % workloads), 1 + w / workloads));
       }
-      Serializer<ShardingPlan> planned = serializer(TOPICS.shardingPlans());
-      Serializer<ShardingPlan> current = serializer(TOPICS.currentPlans());
+      Serializer<ShardingPlan> planned = serializer(TOPICS.of(SHARDING_PLANS));
+      Serializer<ShardingPlan> current = serializer(TOPICS.of(CURRENT_PLANS));
       for (int p = 0; p < plans; p++) {
         steps.at("writing plans", p, plans);
         ShardingPlan next = of(workload(p % workloads), 1 + p / workloads);
-        send(producer, TOPICS.shardingPlans(), planned, next.workloadId(), next);
-        send(producer, TOPICS.currentPlans(), current, next.workloadId(), next);
+        send(producer, TOPICS.of(SHARDING_PLANS), planned, next.workloadId(), next);
+        send(producer, TOPICS.of(CURRENT_PLANS), current, next.workloadId(), next);
       }
     }
     writeChanges(workloads, changes);
@@ -186,7 +191,7 @@ final class LongLog {
       KafkaProducer<String, byte[]> producer,
       Serializer<CostPredictions> serializer,
       CostPredictions part) {
-    send(producer, TOPICS.currentPredictions(), serializer, PredictionKey.of(part).text(), part);
+    send(producer, TOPICS.of(CURRENT_PREDICTIONS), serializer, PredictionKey.of(part).text(), part);
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // The callback handles failures.

@@ -1,5 +1,9 @@
 package io.shardtide.bench.service;
 
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.bench.SyntheticTables;
 import io.shardtide.bench.service.ProcessorTime.ThreadKind;
 import io.shardtide.plan.InfeasibleWorkload;
@@ -48,9 +52,9 @@ public final class TableLimits {
             new BenchmarkListener(
                 cluster,
                 List.of(
-                    BenchmarkCluster.TOPICS.shardingPlans(),
-                    BenchmarkCluster.TOPICS.infeasibleWorkloads(),
-                    BenchmarkCluster.TOPICS.rejectedEvents()),
+                    BenchmarkCluster.TOPICS.of(SHARDING_PLANS),
+                    BenchmarkCluster.TOPICS.of(INFEASIBLE_WORKLOADS),
+                    BenchmarkCluster.TOPICS.of(REJECTED_EVENTS)),
                 (value, nanos) -> limits.answers.add(value))) {
       BenchmarkCluster.awaitRunning(service, steps);
       for (int size : sizes) {

@@ -1,5 +1,9 @@
 package io.shardtide.bench.service;
 
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.bench.SyntheticTables;
 import io.shardtide.embedded.JavaProcess;
 import io.shardtide.workload.Change;
@@ -93,9 +97,9 @@ public final class WorkloadLimits {
                 new BenchmarkListener(
                     cluster,
                     List.of(
-                        BenchmarkCluster.TOPICS.shardingPlans(),
-                        BenchmarkCluster.TOPICS.infeasibleWorkloads(),
-                        BenchmarkCluster.TOPICS.rejectedEvents()),
+                        BenchmarkCluster.TOPICS.of(SHARDING_PLANS),
+                        BenchmarkCluster.TOPICS.of(INFEASIBLE_WORKLOADS),
+                        BenchmarkCluster.TOPICS.of(REJECTED_EVENTS)),
                     answers::onRecord)) {
           fill(publisher, listener);
           load(publisher, listener, planners);

@@ -1,5 +1,10 @@
 package io.shardtide.bench.soak;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.wire.Codec;
@@ -50,7 +55,7 @@ final class CurrentRecords {
     JsonLines<ShardingPlan, ?> json = new JsonLines<>(Codec.SHARDING_PLAN);
     Map<String, String> expected = new TreeMap<>();
     log.read(
-        log.topics().shardingPlans(),
+        log.topics().of(SHARDING_PLANS),
         record -> {
           if (record instanceof CommittedRecord.Stored<ShardingPlan> stored
               && plans
@@ -63,7 +68,7 @@ final class CurrentRecords {
     Map<String, String> got = new TreeMap<>();
     Map<String, SourcePosition> positions = new TreeMap<>();
     log.read(
-        log.topics().currentPlans(),
+        log.topics().of(CURRENT_PLANS),
         record -> {
           if (record instanceof CommittedRecord.Stored<ShardingPlan> stored) {
             got.put(stored.value().workloadId(), hash(json.write(stored.value())));
@@ -79,7 +84,7 @@ final class CurrentRecords {
     JsonLines<CostPredictions, ?> json = new JsonLines<>(Codec.COST_PREDICTIONS);
     Map<String, String> expected = new TreeMap<>();
     log.read(
-        log.topics().costPredictions(),
+        log.topics().of(COST_PREDICTIONS),
         record -> {
           if (record instanceof CommittedRecord.Stored<CostPredictions> stored) {
             CostPredictions part = stored.value();
@@ -98,7 +103,7 @@ final class CurrentRecords {
     Map<String, String> got = new TreeMap<>();
     Map<String, SourcePosition> positions = new TreeMap<>();
     log.read(
-        log.topics().currentPredictions(),
+        log.topics().of(CURRENT_PREDICTIONS),
         record -> {
           if (record instanceof CommittedRecord.Stored<CostPredictions> stored) {
             String key = PredictionKey.of(stored.value()).text();

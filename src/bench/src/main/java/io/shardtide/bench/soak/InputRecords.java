@@ -1,5 +1,10 @@
 package io.shardtide.bench.soak;
 
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.PlanStatus;
 import io.shardtide.workload.Change;
@@ -63,10 +68,10 @@ final class InputRecords {
 
   private void read() throws IOException {
     Map<SourcePosition, String> unreadable = new HashMap<>();
-    log.read(log.topics().workloadChanges(), record -> add(record, unreadable));
+    log.read(log.topics().of(WORKLOAD_CHANGES), record -> add(record, unreadable));
     List<Map.Entry<String, SourcePosition>> statuses = new ArrayList<>();
     log.read(
-        log.topics().planStatus(),
+        log.topics().of(PLAN_STATUS),
         record -> {
           ids.put(record.position(), "");
           if (record instanceof CommittedRecord.Stored<PlanStatus> status) {
@@ -76,7 +81,7 @@ final class InputRecords {
           }
         });
     log.read(
-        log.topics().measuredCosts(),
+        log.topics().of(MEASURED_COSTS),
         record -> {
           if (record instanceof CommittedRecord.Stored<MeasuredCosts> measured) {
             String id = measured.value().measurementId();
@@ -134,7 +139,7 @@ final class InputRecords {
   private void readRejections() throws IOException {
     Map<String, SourcePosition> last = new HashMap<>();
     log.read(
-        log.topics().rejectedEvents(),
+        log.topics().of(REJECTED_EVENTS),
         record -> {
           findings.checked(Guarantee.REJECTED_ONCE);
           if (record instanceof CommittedRecord.Stored<RejectedEvent> stored) {
@@ -177,9 +182,9 @@ final class InputRecords {
   }
 
   private boolean isInput(String topic) {
-    return topic.equals(log.topics().workloadChanges().name())
-        || topic.equals(log.topics().planStatus().name())
-        || topic.equals(log.topics().measuredCosts().name());
+    return topic.equals(log.topics().of(WORKLOAD_CHANGES).name())
+        || topic.equals(log.topics().of(PLAN_STATUS).name())
+        || topic.equals(log.topics().of(MEASURED_COSTS).name());
   }
 
   /** Returns the key of an id within a workload. */

@@ -1,29 +1,21 @@
 package io.shardtide.bench.soak;
 
-import io.shardtide.cost.CostPredictions;
-import io.shardtide.cost.CostSample;
+import static io.shardtide.wire.TopicType.COST_MODELS;
+
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.log.ClusterUnavailableException;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.plan.InfeasibleWorkload;
-import io.shardtide.plan.MeasuredCosts;
-import io.shardtide.plan.PlanStatus;
-import io.shardtide.plan.ShardingPlan;
-import io.shardtide.state.AcceptedStatus;
-import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
-import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.KafkaException;
 
@@ -35,9 +27,6 @@ public final class KafkaSoakLog implements SoakLog, AutoCloseable {
   private final Topics topics;
   private final TopicReader reader;
 
-  /** The expected key of each topic's values, by the topic's name. */
-  private final Map<String, Function<Object, String>> keys = new HashMap<>();
-
   /**
    * @param clients settings of Kafka's clients, {@code bootstrap.servers} among them
    * @param registry looks schemas up; not closed with this
@@ -48,20 +37,6 @@ public final class KafkaSoakLog implements SoakLog, AutoCloseable {
     Map<String, Object> settings = new HashMap<>(clients);
     settings.putIfAbsent(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, MAX_WAIT_MS);
     reader = new TopicReader(settings, registry);
-    key(topics.workloadChanges(), WorkloadChange.class, WorkloadChange::workloadId);
-    key(topics.costPredictions(), CostPredictions.class, CostPredictions::workloadId);
-    key(topics.currentPredictions(), CostPredictions.class, part -> PredictionKey.of(part).text());
-    key(topics.shardingPlans(), ShardingPlan.class, ShardingPlan::workloadId);
-    key(topics.currentPlans(), ShardingPlan.class, ShardingPlan::workloadId);
-    key(topics.planStatus(), PlanStatus.class, PlanStatus::workloadId);
-    key(topics.acceptedStatuses(), AcceptedStatus.class, AcceptedStatus::workloadId);
-    key(topics.measuredCosts(), MeasuredCosts.class, MeasuredCosts::workloadId);
-    key(topics.trainingSamples(), CostSample.class, CostSample::hardware);
-    key(topics.infeasibleWorkloads(), InfeasibleWorkload.class, InfeasibleWorkload::workloadId);
-  }
-
-  private <V> void key(Topic<V> topic, Class<V> type, Function<V, String> keyOf) {
-    keys.put(topic.name(), value -> keyOf.apply(type.cast(value)));
   }
 
   @Override
@@ -75,14 +50,13 @@ public final class KafkaSoakLog implements SoakLog, AutoCloseable {
         .handle(
             topic,
             StartPosition.BEGINNING,
-            Optional.ofNullable(keys.get(topic.name())).map(keyOf -> value -> keyOf.apply(value)),
             (position, writtenAt, value) ->
                 each.accept(new CommittedRecord.Stored<>(position, value)))
         .onUndecodable(
             record ->
                 each.accept(
                     new CommittedRecord.Unreadable<>(record.source(), record.workloadId())));
-    if (topic.retention() == Topic.Retention.LATEST) {
+    if (topic.type().retention() == TopicType.Retention.LATEST) {
       reader.onTombstone(
           topic, (position, key) -> each.accept(new CommittedRecord.Tombstone<>(position, key)));
     }
@@ -98,7 +72,7 @@ public final class KafkaSoakLog implements SoakLog, AutoCloseable {
   public Map<String, ModelBundle> models() throws IOException {
     Map<String, ModelBundle> models = new LinkedHashMap<>();
     read(
-        topics.costModels(),
+        topics.of(COST_MODELS),
         record -> {
           if (record instanceof CommittedRecord.Stored<ModelBundle> stored) {
             models.remove(stored.value().modelId());

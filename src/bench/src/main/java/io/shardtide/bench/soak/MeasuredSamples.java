@@ -1,5 +1,7 @@
 package io.shardtide.bench.soak;
 
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+
 import io.shardtide.cost.CostSample;
 import io.shardtide.workload.SourcePosition;
 import java.io.IOException;
@@ -31,7 +33,7 @@ final class MeasuredSamples {
             });
     Map<String, BitSet> seen = new HashMap<>();
     log.read(
-        log.topics().trainingSamples(),
+        log.topics().of(TRAINING_SAMPLES),
         record -> {
           findings.checked(Guarantee.SAMPLES_ONCE);
           if (record instanceof CommittedRecord.Stored<CostSample> stored) {

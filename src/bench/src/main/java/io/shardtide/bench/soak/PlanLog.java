@@ -1,5 +1,8 @@
 package io.shardtide.bench.soak;
 
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.bench.soak.PredictedGenerations.CommittedGeneration;
 import io.shardtide.plan.DeviceSpeed;
 import io.shardtide.plan.Effort;
@@ -68,7 +71,7 @@ final class PlanLog {
       throws IOException {
     PlanLog plans = new PlanLog(inputs, predicted, findings);
     log.read(
-        log.topics().shardingPlans(),
+        log.topics().of(SHARDING_PLANS),
         record -> {
           if (record instanceof CommittedRecord.Stored<ShardingPlan> stored) {
             plans.add(stored.position(), stored.value());
@@ -78,7 +81,7 @@ final class PlanLog {
           }
         });
     log.read(
-        log.topics().infeasibleWorkloads(),
+        log.topics().of(INFEASIBLE_WORKLOADS),
         record -> {
           if (record instanceof CommittedRecord.Stored<InfeasibleWorkload> stored) {
             plans.add(stored.position(), stored.value());

@@ -1,5 +1,7 @@
 package io.shardtide.bench.soak;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+
 import io.shardtide.bench.soak.AppliedEvents.AppliedGeneration;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.workload.SourcePosition;
@@ -67,7 +69,7 @@ final class PredictedGenerations {
       throws IOException {
     PredictedGenerations predicted = new PredictedGenerations(applied, findings);
     log.read(
-        log.topics().costPredictions(),
+        log.topics().of(COST_PREDICTIONS),
         record -> {
           findings.checked(Guarantee.PREDICTIONS_COMPLETE);
           if (record instanceof CommittedRecord.Stored<CostPredictions> stored) {

@@ -38,10 +38,10 @@ final class ReplayedPlans {
     @Override
     public <V> void read(RecordKind<V> kind, Consumer<? super V> each) throws IOException {
       log.read(
-          kind.topic().apply(log.topics()),
+          log.topics().of(kind.type()),
           record -> {
             if (record instanceof CommittedRecord.Stored<V> stored
-                && workloads.contains(kind.key().apply(stored.value()))) {
+                && workloads.contains(kind.type().keyOf(stored.value()))) {
               try {
                 each.accept(stored.value());
               } catch (IllegalArgumentException e) {

@@ -1,5 +1,10 @@
 package io.shardtide.bench.soak;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.client.Endpoint;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.log.StartPosition;
@@ -59,20 +64,17 @@ final class SoakAnswers implements AutoCloseable {
     this.waits = waits;
     Topics topics = endpoint.topics();
     reader = endpoint.reader(registry).onFailure(this::fail);
-    handle(topics.costPredictions(), this::predicted);
-    handle(topics.shardingPlans(), this::plan);
-    handle(topics.infeasibleWorkloads(), this::infeasible);
-    handle(topics.rejectedEvents(), this::rejected);
+    handle(topics.of(COST_PREDICTIONS), this::predicted);
+    handle(topics.of(SHARDING_PLANS), this::plan);
+    handle(topics.of(INFEASIBLE_WORKLOADS), this::infeasible);
+    handle(topics.of(REJECTED_EVENTS), this::rejected);
     reader.open();
     reader.start("soak-answers");
   }
 
   private <V> void handle(Topic<V> topic, Consumer<V> handler) {
     reader.handle(
-        topic,
-        StartPosition.BEGINNING,
-        Optional.empty(),
-        (position, writtenAt, value) -> handler.accept(value));
+        topic, StartPosition.BEGINNING, (position, writtenAt, value) -> handler.accept(value));
   }
 
   private synchronized void fail(RuntimeException error) {

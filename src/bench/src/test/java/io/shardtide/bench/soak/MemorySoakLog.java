@@ -1,5 +1,10 @@
 package io.shardtide.bench.soak;
 
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.plan.ShardingPlan;
@@ -36,7 +41,7 @@ final class MemorySoakLog implements SoakLog {
     for (RecordKind<?> kind : RecordKind.ALL) {
       addAll(kind, events);
     }
-    events.rejected().forEach(rejected -> append(topics.rejectedEvents(), rejected));
+    events.rejected().forEach(rejected -> append(topics.of(REJECTED_EVENTS), rejected));
     for (CostPredictions part : events.records().all(RecordKind.PREDICTIONS)) {
       addCurrent(part);
     }
@@ -45,18 +50,18 @@ final class MemorySoakLog implements SoakLog {
   }
 
   private <V> void addAll(RecordKind<V> kind, RandomEvents events) {
-    events.records().all(kind).forEach(value -> append(kind.topic().apply(topics), value));
+    events.records().all(kind).forEach(value -> append(topics.of(kind.type()), value));
   }
 
   private void addCurrent(CostPredictions part) {
     String key = PredictionKey.of(part).text();
     if (part.isDeletion() || part.update().orElse(null) instanceof CostPredictions.Update.Dropped) {
-      tombstone(topics.currentPredictions(), key);
+      tombstone(topics.of(CURRENT_PREDICTIONS), key);
     } else if (part.update().isPresent()) {
-      append(topics.currentPredictions(), part);
+      append(topics.of(CURRENT_PREDICTIONS), part);
     }
     if (part.isLast() && !part.isDeletion()) {
-      append(topics.currentPredictions(), part.withoutTable());
+      append(topics.of(CURRENT_PREDICTIONS), part.withoutTable());
     }
   }
 
@@ -74,20 +79,20 @@ final class MemorySoakLog implements SoakLog {
                 deletion.workloadId().equals(plan.workloadId())
                     && deletion.generation() < plan.generation();
             if (isBefore) {
-              tombstone(topics.currentPlans(), plan.workloadId());
+              tombstone(topics.of(CURRENT_PLANS), plan.workloadId());
             }
             return isBefore;
           });
-      append(topics.currentPlans(), plan);
+      append(topics.of(CURRENT_PLANS), plan);
     }
-    deletions.forEach(deletion -> tombstone(topics.currentPlans(), deletion.workloadId()));
+    deletions.forEach(deletion -> tombstone(topics.of(CURRENT_PLANS), deletion.workloadId()));
   }
 
   /** What the publisher of these events was told: everything that is true. */
   private void addTo(RandomEvents events) {
     Map<SourcePosition, RejectedEvent> rejected = new HashMap<>();
     events.rejected().forEach(each -> rejected.put(each.source(), each));
-    for (CommittedRecord<WorkloadChange> record : all(topics.workloadChanges())) {
+    for (CommittedRecord<WorkloadChange> record : all(topics.of(WORKLOAD_CHANGES))) {
       WorkloadChange event = ((CommittedRecord.Stored<WorkloadChange>) record).value();
       String id = event.eventId().toString();
       ledger.add(

@@ -1,5 +1,9 @@
 package io.shardtide.bench.soak;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+import static io.shardtide.wire.TopicType.TABLE_FORECASTS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -261,15 +265,15 @@ abstract class RollingUpgrade {
     try (LogClient client =
         new LogClient(brokers.bootstrapServers(), registryServer.url(), Topics.DEFAULT_PREFIX)) {
       Topics topics = client.topics();
-      String workload = client.committed(topics.costPredictions()).get(0).workloadId();
+      String workload = client.committed(topics.of(COST_PREDICTIONS)).get(0).workloadId();
       int plans = client.plansOf(workload).size();
       client.publish(
           Fixtures.eventOf(
               workload, new Change.TableUpserted(Fixtures.hashed("hashed", 1_000, 64, 5))));
       await().atMost(PATIENCE).until(() -> client.plansOf(workload).size() > plans);
-      client.awaitRead("shardtide.growth", topics.costPredictions());
+      client.awaitRead("shardtide.growth", topics.of(COST_PREDICTIONS));
       client.publishValue(
-          topics.tableFills(),
+          topics.of(TABLE_FILLS),
           workload,
           new FillReport(
               "r",
@@ -279,13 +283,13 @@ abstract class RollingUpgrade {
               "trainer",
               Instant.now(),
               List.of(new TableFill("hashed", List.of(new ShardFill(0, 0, 1_000, 10, 0, 0, 0))))));
-      assertThat(client.read(topics.tableForecasts(), 1))
+      assertThat(client.read(topics.of(TABLE_FORECASTS), 1))
           .singleElement()
           .satisfies(
               forecasts ->
                   assertThat(forecasts.generation())
                       .isEqualTo(
-                          client.committed(topics.costPredictions()).stream()
+                          client.committed(topics.of(COST_PREDICTIONS)).stream()
                               .filter(part -> part.workloadId().equals(workload))
                               .mapToLong(CostPredictions::generation)
                               .max()
@@ -296,7 +300,7 @@ abstract class RollingUpgrade {
   private static Set<String> recordedPlans(SoakLog records) throws IOException {
     Set<String> ids = new HashSet<>();
     records.read(
-        records.topics().shardingPlans(),
+        records.topics().of(SHARDING_PLANS),
         record -> {
           if (record instanceof CommittedRecord.Stored<ShardingPlan> stored) {
             ids.add(stored.value().planId());

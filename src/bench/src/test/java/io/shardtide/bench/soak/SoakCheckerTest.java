@@ -1,5 +1,12 @@
 package io.shardtide.bench.soak;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.CURRENT_PLANS;
+import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
+import static io.shardtide.wire.TopicType.MEASURED_COSTS;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.CostPredictions;
@@ -53,14 +60,14 @@ class SoakCheckerTest {
   void any_dropped_doubled_or_swapped_record_is_found(@ForAll long seed) throws IOException {
     MemorySoakLog log = calm(seed);
     Random random = new Random(seed);
-    plant(log, log.topics.costPredictions(), CostPredictions::workloadId, random);
+    plant(log, log.topics.of(COST_PREDICTIONS), CostPredictions::workloadId, random);
     assertThat(check(log).violations()).isNotEmpty();
     log = calm(seed);
-    plant(log, log.topics.shardingPlans(), ShardingPlan::workloadId, random);
+    plant(log, log.topics.of(SHARDING_PLANS), ShardingPlan::workloadId, random);
     assertThat(check(log).violations()).isNotEmpty();
     log = calm(seed);
-    if (!log.all(log.topics.rejectedEvents()).isEmpty()) {
-      plant(log, log.topics.rejectedEvents(), rejected -> "any", random);
+    if (!log.all(log.topics.of(REJECTED_EVENTS)).isEmpty()) {
+      plant(log, log.topics.of(REJECTED_EVENTS), rejected -> "any", random);
       assertThat(check(log).violations()).isNotEmpty();
     }
   }
@@ -88,14 +95,14 @@ class SoakCheckerTest {
   @Test
   void a_lost_event_is_found() throws IOException {
     MemorySoakLog log = calm(SEED);
-    log.all(log.topics.workloadChanges()).remove(3);
+    log.all(log.topics.of(WORKLOAD_CHANGES)).remove(3);
     assertThat(broken(log)).contains(Guarantee.ACKNOWLEDGED_ON_LOG);
   }
 
   @Test
   void an_event_that_is_applied_twice_is_found() throws IOException {
     MemorySoakLog log = calm(SEED);
-    log.repeat(log.topics.workloadChanges(), 3);
+    log.repeat(log.topics.of(WORKLOAD_CHANGES), 3);
     assertThat(broken(log)).contains(Guarantee.APPLIED_ONCE, Guarantee.SENT_ONCE);
   }
 
@@ -104,27 +111,27 @@ class SoakCheckerTest {
   void a_lost_plan_is_found() throws IOException {
     MemorySoakLog log = calm(SEED);
     List<Optional<String>> continued =
-        log.all(log.topics.shardingPlans()).stream()
+        log.all(log.topics.of(SHARDING_PLANS)).stream()
             .map(
                 plan ->
                     ((CommittedRecord.Stored<ShardingPlan>) plan).value().origin().previousPlanId())
             .toList();
     int index = 0;
     while (!continued.contains(
-        Optional.of(log.value(log.topics.shardingPlans(), index).planId()))) {
+        Optional.of(log.value(log.topics.of(SHARDING_PLANS), index).planId()))) {
       index++;
     }
-    log.all(log.topics.shardingPlans()).remove(index);
+    log.all(log.topics.of(SHARDING_PLANS)).remove(index);
     assertThat(broken(log)).contains(Guarantee.GENERATIONS_ANSWERED, Guarantee.PLAN_CHAIN);
   }
 
   @Test
   void a_plan_without_predictions_is_found() throws IOException {
     MemorySoakLog log = calm(SEED);
-    int last = log.all(log.topics.costPredictions()).size() - 1;
-    String workload = log.value(log.topics.costPredictions(), last).workloadId();
-    long generation = log.value(log.topics.costPredictions(), last).generation();
-    log.all(log.topics.costPredictions())
+    int last = log.all(log.topics.of(COST_PREDICTIONS)).size() - 1;
+    String workload = log.value(log.topics.of(COST_PREDICTIONS), last).workloadId();
+    long generation = log.value(log.topics.of(COST_PREDICTIONS), last).generation();
+    log.all(log.topics.of(COST_PREDICTIONS))
         .removeIf(
             record ->
                 record instanceof CommittedRecord.Stored<CostPredictions> stored
@@ -136,10 +143,10 @@ class SoakCheckerTest {
   @Test
   void a_changed_plan_is_found() throws IOException {
     MemorySoakLog log = calm(SEED);
-    ShardingPlan changed = withReason(log.value(log.topics.shardingPlans(), 1), "another");
-    log.replace(log.topics.shardingPlans(), 1, changed);
+    ShardingPlan changed = withReason(log.value(log.topics.of(SHARDING_PLANS), 1), "another");
+    log.replace(log.topics.of(SHARDING_PLANS), 1, changed);
     assertThat(broken(log)).contains(Guarantee.PLAN_IDS, Guarantee.PLANS_REPLAYED);
-    log.replace(log.topics.shardingPlans(), 1, changed.identified());
+    log.replace(log.topics.of(SHARDING_PLANS), 1, changed.identified());
     assertThat(broken(log)).contains(Guarantee.PLANS_REPLAYED).doesNotContain(Guarantee.PLAN_IDS);
   }
 
@@ -160,10 +167,10 @@ class SoakCheckerTest {
   @Test
   void wrong_current_records_are_found() throws IOException {
     MemorySoakLog log = calm(SEED);
-    log.append(log.topics.currentPlans(), log.value(log.topics.shardingPlans(), 0));
+    log.append(log.topics.of(CURRENT_PLANS), log.value(log.topics.of(SHARDING_PLANS), 0));
     assertThat(broken(log)).containsOnly(Guarantee.CURRENT_PLANS);
     log = calm(SEED);
-    log.append(log.topics.currentPredictions(), log.value(log.topics.costPredictions(), 0));
+    log.append(log.topics.of(CURRENT_PREDICTIONS), log.value(log.topics.of(COST_PREDICTIONS), 0));
     assertThat(broken(log)).containsOnly(Guarantee.CURRENT_PREDICTIONS);
   }
 
@@ -185,7 +192,7 @@ class SoakCheckerTest {
   void a_dashboard_that_shows_another_plan_is_found() throws IOException {
     MemorySoakLog log = calm(SEED);
     ShardingPlan last =
-        log.value(log.topics.shardingPlans(), log.all(log.topics.shardingPlans()).size() - 1);
+        log.value(log.topics.of(SHARDING_PLANS), log.all(log.topics.of(SHARDING_PLANS)).size() - 1);
     log.ledger.add(new Ledger.ShownPlan("a", last.workloadId(), last.planId(), last.planId()));
     assertThat(check(log).isClean()).isTrue();
     log.ledger.add(new Ledger.ShownPlan("b", last.workloadId(), "", last.planId()));
@@ -197,7 +204,7 @@ class SoakCheckerTest {
   void a_bad_measurement_that_is_accepted_is_found() throws IOException {
     MemorySoakLog log = calm(SEED);
     MeasuredCosts measured = Samples.measured();
-    log.append(log.topics.measuredCosts(), measured);
+    log.append(log.topics.of(MEASURED_COSTS), measured);
     log.ledger.add(
         new Ledger.Delivery(
             Ledger.InputKind.MEASUREMENT,
@@ -225,19 +232,19 @@ class SoakCheckerTest {
     SoakReport report = new SoakChecker(PlainTowers::new).check(log, ledger);
     assertThat(report.found().get(Guarantee.RIGHTLY_REJECTED))
         .isEqualTo(
-            log.all(log.topics.workloadChanges()).size()
-                - log.all(log.topics.rejectedEvents()).size());
+            log.all(log.topics.of(WORKLOAD_CHANGES)).size()
+                - log.all(log.topics.of(REJECTED_EVENTS)).size());
   }
 
   @Test
   void valid_records_are_not_rejected_for_their_content() throws IOException {
     MemorySoakLog log = calm(SEED);
     List<CommittedRecord<RejectedEvent>> rejections =
-        new ArrayList<>(log.all(log.topics.rejectedEvents()));
+        new ArrayList<>(log.all(log.topics.of(REJECTED_EVENTS)));
     assertThat(rejections).isNotEmpty();
-    RejectedEvent rejected = log.value(log.topics.rejectedEvents(), 0);
+    RejectedEvent rejected = log.value(log.topics.of(REJECTED_EVENTS), 0);
     log.replace(
-        log.topics.rejectedEvents(),
+        log.topics.of(REJECTED_EVENTS),
         0,
         new RejectedEvent(
             rejected.source(),
@@ -252,7 +259,7 @@ class SoakCheckerTest {
   @Test
   void the_report_is_a_table() throws IOException {
     MemorySoakLog log = calm(SEED);
-    log.repeat(log.topics.rejectedEvents(), 0);
+    log.repeat(log.topics.of(REJECTED_EVENTS), 0);
     assertThat(check(log).toString().lines())
         .anyMatch(line -> line.matches("rejected records are reported once +\\d+ +1"))
         .anyMatch(line -> line.contains("expected one, got two or more"));
