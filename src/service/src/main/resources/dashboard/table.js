@@ -56,29 +56,30 @@ export class Table {
     this.body = el("tbody");
     this.count = el("span", { class: "soft" });
     this.limit = SHOWN_ROWS;
-    this.all = el("button", {
-      type: "button",
-      hidden: true,
-      onclick: () => {
-        this.limit = Infinity;
-        this.arrange();
-      },
-    }, "Show all");
+    this.all = el("button", { type: "button", hidden: true, onclick: () => this.showAll() }, "Show all");
+    const wide = el("span", { class: "soft", hidden: true }, "The table has more columns: scroll it to the side.");
     const tools = el("div", { class: "tools" },
-      filter && labelled(filter, el("input", {
-        type: "search",
-        oninput: (event) => {
-          this.words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
-          this.arrange();
-        },
-      })),
+      filter && labelled(filter, el("input", { type: "search", oninput: (event) => this.search(event.target.value) })),
       el("span", { class: "soft" }, "Save as"),
       el("button", { type: "button", "aria-label": `Save ${this.name} as CSV`, onclick: () => this.save() }, "CSV"),
-      this.count, this.all);
-    this.box = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.name },
-      el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, this.heads)), this.body));
+      this.count, this.all, wide);
+    const shown = el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, this.heads)), this.body);
+    this.box = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.name }, shown);
     this.node = el("div", {}, tools, this.box);
+    const sizes = new ResizeObserver(() => { wide.hidden = this.box.scrollWidth <= this.box.clientWidth; });
+    sizes.observe(shown);
+    sizes.observe(this.box);
     this.showSort();
+  }
+
+  showAll() {
+    this.limit = Infinity;
+    this.arrange();
+  }
+
+  search(text) {
+    this.words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    this.arrange();
   }
 
   sortOn(index) {

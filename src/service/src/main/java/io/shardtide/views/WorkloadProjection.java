@@ -248,12 +248,22 @@ final class WorkloadProjection {
         plannedGeneration(),
         latest.map(PlanSummary::predictedMs),
         latest.map(PlanSummary::modelId).filter(isSimulated).isPresent(),
+        steps(),
         last.map(MeasuredStep::stepMs),
         last.map(MeasuredStep::planId),
         latest.map(PlanSummary::imbalance),
         changedAt.or(() -> latest.map(PlanSummary::createdAt)),
         problem.health(),
         problem.text());
+  }
+
+  private List<Double> steps() {
+    return plans.values().stream()
+        .map(LocatedPlan::summary)
+        .sorted(PlanSummary.ORDER)
+        .skip(Math.max(0, plans.size() - WorkloadRow.STEPS))
+        .map(PlanSummary::predictedMs)
+        .toList();
   }
 
   private record Problem(WorkloadHealth health, Optional<String> text) {}

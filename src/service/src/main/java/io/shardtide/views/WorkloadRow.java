@@ -1,6 +1,7 @@
 package io.shardtide.views;
 
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -16,6 +17,8 @@ import java.util.Optional;
  * @param predictedMs predicted cost of a step, in milliseconds
  * @param simulated whether the model that predicted it was trained on simulated costs; false if
  *     that model is not known
+ * @param steps predicted costs of a step of its latest plans, in milliseconds, the oldest first, up
+ *     to {@value #STEPS}
  * @param measuredMs latest measured cost of a step, in milliseconds: computation and all-to-alls of
  *     the slowest device
  * @param measuredPlanId the plan that was measured
@@ -35,12 +38,15 @@ public record WorkloadRow(
     long plannedGeneration,
     Optional<Double> predictedMs,
     boolean simulated,
+    List<Double> steps,
     Optional<Double> measuredMs,
     Optional<String> measuredPlanId,
     Optional<Double> imbalance,
     Optional<Instant> changedAt,
     WorkloadHealth health,
     Optional<String> problem) {
+
+  static final int STEPS = 30;
 
   /** Problems of a workload, the worst first. */
   public enum WorkloadHealth {

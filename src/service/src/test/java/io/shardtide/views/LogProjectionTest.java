@@ -182,6 +182,9 @@ class LogProjectionTest {
     assertThat(summaries).hasSize(WorkloadProjection.MOST_KEPT);
     assertThat(summaries.get(0).generation()).isEqualTo(51);
     assertThat(row().planId()).contains(last);
+    assertThat(row().steps())
+        .hasSize(WorkloadRow.STEPS)
+        .endsWith(plan(W, WorkloadProjection.MOST_KEPT + 50, null).predictedMs());
   }
 
   @Test

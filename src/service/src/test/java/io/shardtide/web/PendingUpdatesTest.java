@@ -10,6 +10,7 @@ import io.shardtide.views.ViewUpdate;
 import io.shardtide.views.WorkloadRow;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -39,6 +40,7 @@ class PendingUpdatesTest {
             0,
             Optional.empty(),
             false,
+            List.of(),
             Optional.empty(),
             Optional.empty(),
             Optional.empty(),
