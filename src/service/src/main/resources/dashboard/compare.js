@@ -4,9 +4,9 @@ import { charted } from "./chart.js";
 import { el, facts, link } from "./dom.js";
 import { get } from "./live.js";
 import { diffHeight, diffOption, parts, transfers } from "./plots.js";
-import { columnsText, devicesText, fromText, rowsOf, rowsText, toText } from "./shards.js";
+import { columnsText, devicesText, fromText, movesText, rowsOf, rowsText, toText } from "./shards.js";
 import { col, hiddenTable, name, num, Table } from "./table.js";
-import { bytes, change, clock, counted, ms, short } from "./text.js";
+import { bytes, change, clock, ms, short } from "./text.js";
 
 export async function compare(earlierId, laterId) {
   const [diff, earlier, later] = await Promise.all([
@@ -66,7 +66,7 @@ export async function compare(earlierId, laterId) {
         ["Later", about(later)],
         ["Step", `${ms(earlier.predictedMs)} → ${ms(later.predictedMs)} (${change(earlier.predictedMs, later.predictedMs)})`],
         ["Devices", `${devicesText(earlier)} → ${devicesText(later)}`],
-        ["Moved", `${counted(diff.moved.length, "shard")}, ${bytes(diff.moved.reduce((sum, moved) => sum + (moved.bytes || 0), 0))}`]),
+        ["Moves", movesText({ ...later, moves: diff.moved.map(({ part, bytes: size }) => ({ ...part, bytes: size || 0 })) })]),
       names("New tables", diff.added),
       names("Dropped tables", diff.dropped),
       node, pairs.node, table.node),

@@ -23,7 +23,8 @@ function overTime(steps) {
   if (steps.length < 2) return "";
   const [low, high] = [Math.min(...steps), Math.max(...steps)];
   const text = `Predicted steps of the latest ${steps.length} plans: ${ms(low)} to ${ms(high)}, now ${ms(steps.at(-1))}`;
-  const y = (step) => (high > low ? 19 - (18 * (step - low)) / (high - low) : 10);
+  // A change of less than a tenth is a small one.
+  const y = (step) => 10 - (18 * (step - (low + high) / 2)) / Math.max(high - low, high / 10);
   const points = steps.map((step, i) => `${(100 * i) / (steps.length - 1)},${y(step)}`).join(" ");
   return svg("svg", { class: "line", viewBox: "0 0 100 20", preserveAspectRatio: "none", role: "img", "aria-label": text },
     svg("title", {}, text), svg("polyline", { points }));

@@ -26,7 +26,7 @@ const WIDTHS = [1, 2.5, 4, 6, 9];
 export function parts(costs) {
   const start = Math.max(0, ...costs.map((cost) => cost.computeMs + cost.backwardCommMs));
   return costs.map((cost, device) => {
-    const idle = Math.min(cost.forwardCommMs, start - cost.computeMs - cost.backwardCommMs);
+    const idle = Math.max(0, Math.min(cost.forwardCommMs, start - cost.computeMs - cost.backwardCommMs));
     return {
       device, compute: cost.computeMs, backward: cost.backwardCommMs, idle, forward: cost.forwardCommMs - idle,
       total: cost.computeMs + cost.backwardCommMs + cost.forwardCommMs, memory: cost.memoryBytes,
@@ -263,7 +263,7 @@ export const stepsOption = (steps) => (c) => {
   const groups = byWorkload(steps, (members) => members.length);
   const costs = steps.flatMap((step) => [step.predictedMs, step.measuredMs]);
   const [min, max] = range(Math.min(...costs), Math.max(...costs));
-  const axis = (name, gap) => value(c, { name, nameLocation: "middle", nameGap: gap, min, max, axisLabel: { color: c.soft } });
+  const axis = (name, gap) => value(c, { name, nameLocation: "middle", nameGap: gap, min, max, axisLabel: { color: c.soft, showMinLabel: false, showMaxLabel: false } });
   const colours = [c.compute, c.alert, c.forward, c.memory, c.backward];
   const names = legend(c, groups.map(({ name }) => name));
   return {

@@ -34,7 +34,9 @@ export function tableOfPlans(id, chosen, reasonOf) {
       location.hash = route("compare", ...(order.get(a) <= order.get(b) ? [a, b] : [b, a]));
     },
   }, "Compare the two selected plans");
-  const why = ({ planId }) => el("a", { href: route("why", planId), "aria-label": `Why plan ${short(planId)}` }, "why?");
+  const links = (planId) => el("span", {},
+    link(short(planId), "workload", id, "plan", planId), " ",
+    el("a", { href: route("why", planId), "aria-label": `Why plan ${short(planId)}` }, "why?"));
   const table = new Table({
     caption: "Plans, the latest first",
     name: `Plans of ${id}`,
@@ -44,12 +46,10 @@ export function tableOfPlans(id, chosen, reasonOf) {
     rowClass: (line) => (line.planId === chosen() ? "marked" : ""),
     columns: [
       { title: "Compare", fixed: true, cell: (line) => box(line) },
-      when("Created", "createdAt"), num("Generation", "generation"),
-      col("Plan", "planId", (planId) => link(short(planId), "workload", id, "plan", planId)),
-      { title: "Why", cell: why },
-      name("Reason", reasonOf), num("Step before", "beforeMs", ms), num("Step after", "predictedMs", ms),
-      col("Search", (line) => words(line.effort)), num("Moves", "moves"), num("Moved", "movedBytes", bytes),
-      name("Trainer", fate), num("Planning latency", "answeredMs", whole),
+      when("Created", "createdAt"), num("Generation", "generation"), col("Plan", "planId", links), name("Reason", reasonOf),
+      num("Step before", "beforeMs", ms), num("Step after", "predictedMs", ms), col("Search", (line) => words(line.effort)),
+      num("Moves", "moves"), num("Moved", "movedBytes", bytes), name("Trainer", fate),
+      num("Planning latency", "answeredMs", whole),
     ],
   });
   function box(line) {

@@ -138,14 +138,17 @@ public final class Browser implements AutoCloseable {
         Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", name))));
   }
 
-  /** Gives the page a width, and a height at which all of it is seen and its charts are drawn. */
+  /**
+   * Gives the page a width, and a height at which all of it is seen, up to 4,000 pixels; returns
+   * when its charts are drawn.
+   */
   public void wholePage(int width) {
     for (int pass = 0; pass < 2; pass++) {
-      size(width, (long) run("return document.documentElement.scrollHeight"));
+      size(width, (long) run("return Math.min(4000, document.documentElement.scrollHeight)"));
     }
     await(
         "all charts",
-        "[...document.querySelectorAll('.chart')].every(c => !c.offsetParent || c.querySelector('svg'))");
+        "[...document.querySelectorAll('.chart')].every(c => !c.offsetParent || c.offsetTop > 4000 || c.querySelector('svg'))");
   }
 
   private void size(int width, long height) {
