@@ -2,7 +2,6 @@ package io.shardtide.cli;
 
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.shardtide.client.Endpoint;
 import io.shardtide.config.InvalidSettingsException;
 import io.shardtide.config.Secrets;
 import io.shardtide.config.ServiceSettings;
@@ -18,6 +17,7 @@ import io.shardtide.pool.AllocationPolicy;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.topology.ClientSettings;
 import io.shardtide.topology.PlannerMetrics;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.topology.ServiceHealth;
 import io.shardtide.web.WebServer;
@@ -137,12 +137,12 @@ final class RunCommand implements Callable<Integer> {
       try {
         service =
             PlannerService.start(
-                settings,
-                bundles,
-                TensorFlowTowers::new,
-                Optional.of(Retraining::retrain),
-                new PlannerMetrics(metrics.meters()),
-                health);
+                new PlannerParts(settings, bundles, TensorFlowTowers::new)
+                    .with()
+                    .trainer(Optional.of(Retraining::retrain))
+                    .metrics(new PlannerMetrics(metrics.meters()))
+                    .health(health)
+                    .build());
         await(console, service, feed);
       } catch (InterruptedException | org.apache.kafka.common.errors.InterruptException e) {
         if (!termination.requested()) {
@@ -185,12 +185,7 @@ final class RunCommand implements Callable<Integer> {
   }
 
   private static DashboardFeed feed(ServiceSettings settings) {
-    return new DashboardFeed(
-        Endpoint.of(settings.connection().bootstrapServers(), settings.connection().registryUrl())
-            .withPrefix(settings.topics().prefix())
-            .withKafka(settings.connection().kafka())
-            .withRegistry(settings.connection().registry()),
-        settings.extensions());
+    return new DashboardFeed(settings.endpoint(), settings.extensions());
   }
 
   private void describe(

@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.wire.Causes;
 import io.shardtide.workload.RejectedException;
 import java.util.Optional;
 import org.slf4j.Logger;
@@ -9,7 +10,7 @@ import org.slf4j.LoggerFactory;
  * Attempts at records and due work of one task's keys. Tells a failure before the first write from
  * one after it, and errors of a key from outages.
  */
-final class Attempts {
+class Attempts {
   private static final Logger log = LoggerFactory.getLogger(Attempts.class);
 
   private final Skeleton skeleton;
@@ -40,7 +41,6 @@ final class Attempts {
   /** Reports a write to a store or a topic. */
   void written() {
     writes++;
-    skeleton.faults().write();
   }
 
   /**
@@ -60,7 +60,6 @@ final class Attempts {
     }
     long before = writes;
     try {
-      skeleton.faults().attempt(key, work);
       action.run();
       return Optional.empty();
     } catch (AbortedException e) {
@@ -73,7 +72,7 @@ final class Attempts {
       if (writes == before && e instanceof RejectedException rejection) {
         return Optional.of(new Failure(e.getMessage(), false, Optional.of(rejection)));
       }
-      String error = "%s: %s".formatted(work, Outages.describe(e));
+      String error = "%s: %s".formatted(work, Causes.describe(e));
       if (writes == before) {
         log.error("{} topology, \"{}\": {}", skeleton.name(), key, error, e);
         return Optional.of(new Failure(error, false, Optional.empty()));
