@@ -472,6 +472,7 @@ final class DashboardSite implements AutoCloseable {
   static void checkBothSchemes(Browser browser, String name) throws Exception {
     browser.scheme("light");
     assertThat(browser.violations()).as(name + ", light").isEmpty();
+    browser.screenshot(SCREENSHOTS.resolve(name + "-light.png"));
     for (int width : WIDTHS) {
       browser.wholePage(width);
       assertThat(browser.run(TOO_WIDE)).as("%s, %d pixels", name, width).isEqualTo(List.of());
