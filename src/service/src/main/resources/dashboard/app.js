@@ -5,10 +5,9 @@ import { compare } from "./compare.js";
 import { el, labelled, link, route } from "./dom.js";
 import { events } from "./events.js";
 import { learning } from "./learning.js";
+import { overview, pools } from "./lists.js";
 import { listen, setToken, start, state } from "./live.js";
-import { overview } from "./overview.js";
 import { pool } from "./pool.js";
-import { pools } from "./pools.js";
 import { counted, whole } from "./text.js";
 import { why } from "./why.js";
 import { workload } from "./workload.js";
@@ -43,21 +42,17 @@ function path() {
 }
 
 /**
- * Returns a view: its title and node, update(kind, value) which receives what live.js reports, announcement(kind, value)
- * which returns a text for screen readers, and close().
+ * The views by their names. Each is a title and a node, update(kind, value) which receives what live.js reports,
+ * announcement(kind, value) which returns a text for screen readers, and close().
  */
+const SHOWN = {
+  "": overview, compare, why, pools, pool, learning, events,
+  workload: (id, what, planId) => workload(id, what === "plan" ? planId : null),
+};
+
 function view([name, ...rest]) {
-  switch (name) {
-    case "": return overview();
-    case "workload": return workload(rest[0], rest[1] === "plan" ? rest[2] : null);
-    case "compare": return compare(rest[0], rest[1]);
-    case "why": return why(rest[0]);
-    case "pools": return pools();
-    case "pool": return pool(rest[0]);
-    case "learning": return learning();
-    case "events": return events();
-    default: throw new Error(`There is no view "${name}". Choose one above.`);
-  }
+  if (!Object.hasOwn(SHOWN, name)) throw new Error(`There is no view "${name}". Choose one above.`);
+  return SHOWN[name](...rest);
 }
 
 /** Shows the view of the address; focus moves to it when the address has changed. */

@@ -2,6 +2,8 @@
 // every form of colour blindness.
 
 import { el } from "./dom.js";
+import { chartTools } from "./export.js";
+import { hiddenTable } from "./table.js";
 
 const LIGHT = {
   ink: "#1b1f23", soft: "#50575e", line: "#d3d8dc", panel: "#ffffff",
@@ -151,4 +153,14 @@ export class Chart {
     dark.removeEventListener("change", this.onScheme);
     this.instance?.dispose();
   }
+}
+
+/**
+ * Returns a chart with buttons that save it and, below it, its data as a table: { chart, table, node }. framed(node) puts
+ * more around the chart.
+ */
+export function charted(name, summary, options, framed = (node) => node) {
+  const chart = new Chart(name);
+  const table = hiddenTable(summary, options);
+  return { chart, table, node: el("div", {}, chartTools(chart), framed(chart.node), table.node) };
 }

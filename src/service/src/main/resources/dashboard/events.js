@@ -2,15 +2,24 @@
 
 import { el, labelled, link } from "./dom.js";
 import { state } from "./live.js";
-import { Table } from "./table.js";
-import { clock, number, short, whole, words } from "./text.js";
+import { col, name, num, planColumn, sentence, Table, when } from "./table.js";
+import { number, whole, words } from "./text.js";
 
 const KINDS = { CHANGE: "", PLAN: "", REJECTED: "bad", INFEASIBLE: "bad", STATUS: "", ALARM: "warn", MODEL: "good" };
 const REDRAW_MS = 200;
 
+function summaryText({ lag, planning, answers, medianMs, p99Ms }) {
+  return `The planner lags ${lag === null ? "an unknown number of" : number(lag)} records behind; ${number(planning)} workloads are pending. ` +
+    (answers
+      ? `Planning latency, from the write of a change to the write of its plan: median ${whole(medianMs)}, p99 ${whole(p99Ms)}, over the latest ${number(answers)} plans.`
+      : "No change was planned since this server started.");
+}
+
+const aboutLink = (id, event) => (!id ? "" : event.kind === "MODEL" ? link(id, "learning") : link(id, "workload", id));
+
 export function events() {
   let paused = false;
-  let kind = "";
+  let timer = null;
   const table = new Table({
     caption: "The latest 500 events, the latest first",
     name: "Events",
@@ -19,30 +28,14 @@ export function events() {
     sort: 7,
     descending: true,
     columns: [
-      { title: "Time", fixed: true, value: (event) => event.at, cell: (event) => clock(event.at) },
-      { title: "Kind", fixed: true, value: (event) => words(event.kind), cell: (event) => el("span", { class: KINDS[event.kind] }, words(event.kind)) },
-      { title: "Workload or hardware", fixed: true, kind: "wide", value: (event) => event.about, cell: about },
-      { title: "Code", fixed: true, value: (event) => event.code },
-      { title: "Description", fixed: true, kind: "long", value: (event) => event.text },
-      { title: "Plan", fixed: true, value: (event) => event.planId, cell: (event) => (event.planId ? link(short(event.planId), "why", event.planId) : "") },
-      { title: "Planning latency", fixed: true, kind: "number", value: (event) => event.answeredMs, cell: (event) => whole(event.answeredMs) },
-      { title: "Number", fixed: true, kind: "number", value: (event) => event.number },
+      when("Time", "at"),
+      col("Kind", (event) => words(event.kind), (text, event) => el("span", { class: KINDS[event.kind] }, text)),
+      name("Workload or hardware", "about", aboutLink), col("Code", "code"), sentence("Description", "text"),
+      planColumn("Plan", "planId"), num("Planning latency", "answeredMs", whole), num("Number", "number"),
     ],
   });
   const summary = el("p", { class: "soft" });
-  const showEvents = () => {
-    if (!paused) table.set(state.events.filter((event) => !kind || event.kind === kind));
-  };
-  const showSummary = () => {
-    const now = state.statistics;
-    summary.textContent = now
-      ? `The planner lags ${now.lag === null ? "an unknown number of" : number(now.lag)} records behind; ${number(now.planning)} workloads are pending. ` +
-        (now.answers
-          ? `Planning latency, from the write of a change to the write of its plan: median ${whole(now.medianMs)}, p99 ${whole(now.p99Ms)}, over the latest ${number(now.answers)} plans.`
-          : "No change was planned since this server started.")
-      : "";
-  };
-  const select = el("select", { onchange: (event) => { kind = event.target.value; showEvents(); } },
+  const select = el("select", { onchange: () => showEvents() },
     el("option", { value: "" }, "all"),
     Object.keys(KINDS).map((code) => el("option", { value: code }, words(code))));
   const pause = el("button", {
@@ -54,23 +47,20 @@ export function events() {
       showEvents();
     },
   }, "Pause");
+  function showEvents() {
+    timer = null;
+    if (!paused) table.set(state.events.filter((event) => !select.value || event.kind === select.value));
+  }
+  const showSummary = () => { summary.textContent = state.statistics ? summaryText(state.statistics) : ""; };
   showEvents();
   showSummary();
-  let timer = null;
   return {
     title: "Events",
     node: el("div", {}, el("h1", {}, "Events"), summary, el("div", { class: "tools" }, labelled("Kind", select), pause), table.node),
     update(what) {
       if (what === "statistics") showSummary();
-      if ((what === "event" || what === "connected") && !timer) {
-        timer = setTimeout(() => { timer = null; showEvents(); }, REDRAW_MS);
-      }
+      if (what === "event" || what === "connected") timer ??= setTimeout(showEvents, REDRAW_MS);
     },
     close: () => clearTimeout(timer),
   };
-}
-
-function about(event) {
-  if (!event.about) return "";
-  return event.kind === "MODEL" ? link(event.about, "learning") : link(event.about, "workload", event.about);
 }

@@ -26,6 +26,7 @@ const MEANINGS = {
   "Moved": "Bytes of the shards that change their device.",
   "Moves": "Shards that change their device, counted from the plan that runs.",
   "Planning latency": "Time from the change to the plan that answers it.",
+  "Over time": "Predicted step of the latest 30 plans. Sorted by the change from the first to the last.",
   "Plans lose": "Estimated time that plans lose by the model's errors: the champion's, then the challenger's.",
   "Pooling factor": "Mean number of lookups per sample.",
   "Predicted alone": "Predicted computation of the table if it were alone on a device.",

@@ -1,12 +1,11 @@
 // Cost models: which one predicts, how measured costs compare with predicted ones, alarms and decisions.
 
-import { Chart } from "./chart.js";
+import { charted } from "./chart.js";
 import { el, labelled, link } from "./dom.js";
-import { chartTools } from "./export.js";
-import { get, hasToken, post, setToken } from "./live.js";
+import { get, hasToken, post, reloader, setToken } from "./live.js";
 import { ratiosOption, stepsOption } from "./plots.js";
-import { hiddenTable, Table } from "./table.js";
-import { clock, ms, number, percent, short, words } from "./text.js";
+import { col, name, num, planColumn, sentence, Table, when } from "./table.js";
+import { ms, number, percent, short, words } from "./text.js";
 
 const RELOAD_MS = 2000;
 
@@ -25,14 +24,14 @@ export async function learning() {
       status.className = "";
       status.textContent = "Sending.";
       status.textContent = await post(path, parameters);
-      await reload();
+      await load();
     } catch (error) {
       status.className = "bad";
       status.textContent = error.message + (error.status === 401 && !hasToken() ? ". Enter the token first." : "");
     }
   }
 
-  async function reload() {
+  async function load() {
     const views = await get("/api/learning");
     empty.hidden = views.length > 0;
     for (const view of views) {
@@ -44,187 +43,177 @@ export async function learning() {
       sections.get(view.hardware).show(view);
     }
   }
-  await reload();
-  let timer = null;
-  let again = false;
-  let closed = false;
-
-  // One request at a time: the answer of an earlier one must not replace that of a later one.
-  const schedule = () => {
-    timer = setTimeout(async () => {
-      again = false;
-      try {
-        await reload();
-      } catch (error) {
-        status.textContent = error.message;
-      }
-      timer = null;
-      if (again && !closed) schedule();
-    }, RELOAD_MS);
-  };
+  await load();
+  const reload = reloader(load, (error) => { status.textContent = error.message; }, RELOAD_MS);
 
   return {
     title: "Learning",
     node,
     update(kind) {
       // A measurement updates a row; models and alarms are events.
-      if (kind !== "workload" && kind !== "event" && kind !== "connected") return;
-      if (timer) again = true;
-      else schedule();
+      if (kind === "workload" || kind === "event" || kind === "connected") reload();
     },
-    close() {
-      closed = true;
-      clearTimeout(timer);
-      sections.forEach((created) => created.close());
-    },
+    close: () => sections.forEach((created) => created.close()),
   };
 }
 
-function section(name, send) {
+const two = (ratio) => ratio.toFixed(2);
+const three = (ratio) => ratio?.toFixed(3);
+const error = (share) => percent(share, 2);
+const yes = (is) => (is ? "yes" : "");
+const id = (title, key) => col(title, key, short);
+
+/** Returns a table of models; buttons(model) are those that promote it. */
+const tableOfModels = (hardware, promote) => new Table({
+  caption: "Models, the latest first",
+  name: `Models for ${hardware}`,
+  key: (model) => model.modelId + model.since,
+  sort: 1,
+  descending: true,
+  rowClass: (model) => (model.predicts ? "marked" : ""),
+  columns: [
+    id("Model", "modelId"), when("Since", "since"), col("Current", (model) => yes(model.predicts)),
+    num("Samples", "computeSamples"), num("Mean error", "error", error),
+    col("Trained on", (model) => (model.simulated ? "simulated costs" : "measured costs")),
+    num("Plans", (model) => model.plans.count, planLinks), name("Description", "description", description),
+    { title: "Promote", cell: (model) => (model.predicts ? "" : promote(model)) },
+  ],
+});
+
+/** Returns a model's description; its first words are shown until the user opens it. */
+const description = (text) => el("details", {}, el("summary", {}, text.split(/[:,.;]/)[0].slice(0, 40)), text);
+
+const planLinks = (count, model) =>
+  el("span", {}, `${number(count)} `,
+    model.plans.latest.slice(0, 3).map((plan) => [link(short(plan.planId).slice(0, 6), "why", plan.planId), " "]));
+
+/** Adds what decisions and plans say of models: an error on recent measurements counts more than that on the card. */
+const joined = ({ models, decisions, plans }) => models.map((model, i) => ({
+  ...model,
+  predicts: i === models.length - 1,
+  plans: plans[model.modelId] ?? { count: 0, latest: [] },
+  error: decisions.findLast((d) => d.published && d.challengerId === model.modelId && d.challengerRecentError !== null)
+    ?.challengerRecentError ?? model.error,
+}));
+
+const tableOfDecisions = (hardware) => new Table({
+  caption: "Decisions, the latest first",
+  name: `Decisions for ${hardware}`,
+  key: (d) => d.decidedAt + (d.challengerId || ""),
+  descending: true,
+  columns: [
+    when("Time", "decidedAt"), col("Trigger", (d) => words(d.trigger)), id("Champion", "championId"),
+    id("Challenger", "challengerId"), col("Published", (d) => yes(d.published) || "no"),
+    num("Champion's error", "championRecentError", error),
+    num("Challenger's error", "challengerRecentError", error),
+    num("Plans lose", "challengerPlanLoss", (loss, d) => (loss === null ? "" : `${percent(d.championPlanLoss)} → ${percent(loss)}`)),
+    sentence("Reason", "reason"),
+  ],
+});
+
+const tableOfAlarms = (hardware) => new Table({
+  caption: "Alarms, the latest first",
+  name: `Alarms for ${hardware}`,
+  key: (a) => [a.measuredAt, a.workloadId, a.quantity, a.device].join("\n"),
+  descending: true,
+  columns: [
+    when("Time", "measuredAt"),
+    col("Alarm", (a) => (a.kind === "STRAGGLER" ? `device ${a.device} is slow` : "drift from the model")),
+    col("Quantity", (a) => words(a.quantity)),
+    col("Workload", "workloadId", (workload) => link(workload, "workload", workload)),
+    num("Usual ratio", "usualRatio", two), num("Recent ratio", "recentRatio", two), col("Detector", "detector"),
+  ],
+});
+
+const chartOfSteps = (hardware) => charted(`steps of ${hardware}`, "Steps as a table", {
+  caption: "Measured steps, the latest first",
+  name: `Steps of ${hardware}`,
+  key: (s) => [s.measuredAt, s.workloadId, s.planId].join("\n"),
+  descending: true,
+  columns: [
+    when("Time", "measuredAt"), name("Workload", "workloadId"), planColumn("Plan", "planId"),
+    id("Model", "modelId"), num("Predicted", "predictedMs", ms), num("Measured", "measuredMs", ms),
+  ],
+});
+
+const chartOfRatios = (hardware) => charted(`ratios of ${hardware}`, "Ratios as a table", {
+  caption: "Measured over predicted cost, the latest first",
+  name: `Ratios of ${hardware}`,
+  key: (p) => p.number,
+  descending: true,
+  columns: [
+    num("Number", "number"), when("Time", "measuredAt"), num("Ratio", "ratio", three),
+    num("Alarm below", "low", three), num("Alarm above", "high", three), id("Model", "modelId"),
+  ],
+});
+
+function section(hardware, send) {
   let view = null;
-  const models = new Table({
-    caption: "Models, the latest first",
-    name: `Models for ${name}`,
-    key: (model) => model.modelId + model.since,
-    sort: 1,
-    descending: true,
-    rowClass: (model) => (model.predicts ? "marked" : ""),
-    columns: [
-      { title: "Model", value: (model) => model.modelId, cell: (model) => short(model.modelId) },
-      { title: "Since", value: (model) => model.since, cell: (model) => clock(model.since) },
-      { title: "Current", value: (model) => (model.predicts ? "yes" : "") },
-      { title: "Samples", kind: "number", value: (model) => model.computeSamples, cell: (model) => number(model.computeSamples) },
-      { title: "Mean error", kind: "number", value: (model) => model.error, cell: (model) => percent(model.error, 2) },
-      { title: "Trained on", value: (model) => (model.simulated ? "simulated costs" : "measured costs") },
-      { title: "Plans", kind: "number", value: (model) => model.planCount, cell: planLinks },
-      { title: "Description", kind: "wide", value: (model) => model.description, cell: description },
-      { title: "Promote", cell: (model) => (model.predicts ? "" : promote(model)) },
-    ],
-  });
-  const promote = (model) => el("button", { type: "button", "aria-label": `Promote ${short(model.modelId)}`, onclick: () => send("/api/promote", { model: model.modelId }) }, "Promote");
-  const rollback = el("button", { type: "button", onclick: () => send("/api/rollback", { hardware: name }) }, "Roll back to the previous model");
-  const decisions = new Table({
-    caption: "Decisions, the latest first",
-    name: `Decisions for ${name}`,
-    key: (d) => d.decidedAt + (d.challengerId || ""),
-    descending: true,
-    columns: [
-      { title: "Time", value: (d) => d.decidedAt, cell: (d) => clock(d.decidedAt) },
-      { title: "Trigger", value: (d) => words(d.trigger) },
-      { title: "Champion", value: (d) => short(d.championId) },
-      { title: "Challenger", value: (d) => short(d.challengerId) },
-      { title: "Published", value: (d) => (d.published ? "yes" : "no") },
-      { title: "Champion's error", kind: "number", value: (d) => d.championRecentError, cell: (d) => percent(d.championRecentError, 2) },
-      { title: "Challenger's error", kind: "number", value: (d) => d.challengerRecentError, cell: (d) => percent(d.challengerRecentError, 2) },
-      { title: "Plans lose", kind: "number", value: (d) => d.challengerPlanLoss, cell: (d) => (d.challengerPlanLoss === null ? "" : `${percent(d.championPlanLoss)} → ${percent(d.challengerPlanLoss)}`) },
-      { title: "Reason", kind: "long", value: (d) => d.reason },
-    ],
-  });
-  const alarms = new Table({
-    caption: "Alarms, the latest first",
-    name: `Alarms for ${name}`,
-    key: (a) => [a.measuredAt, a.workloadId, a.quantity, a.device].join("\n"),
-    descending: true,
-    columns: [
-      { title: "Time", value: (a) => a.measuredAt, cell: (a) => clock(a.measuredAt) },
-      { title: "Alarm", value: (a) => (a.kind === "STRAGGLER" ? `device ${a.device} is slow` : "drift from the model") },
-      { title: "Quantity", value: (a) => words(a.quantity) },
-      { title: "Workload", value: (a) => a.workloadId, cell: (a) => link(a.workloadId, "workload", a.workloadId) },
-      { title: "Usual ratio", kind: "number", value: (a) => a.usualRatio, cell: (a) => a.usualRatio.toFixed(2) },
-      { title: "Recent ratio", kind: "number", value: (a) => a.recentRatio, cell: (a) => a.recentRatio.toFixed(2) },
-      { title: "Detector", value: (a) => a.detector },
-    ],
-  });
-  const steps = new Chart(`steps of ${name}`);
-  const stepsTable = hiddenTable("Steps as a table", {
-    caption: "Measured steps, the latest first",
-    name: `Steps of ${name}`,
-    key: (s) => [s.measuredAt, s.workloadId, s.planId].join("\n"),
-    descending: true,
-    columns: [
-      { title: "Time", value: (s) => s.measuredAt, cell: (s) => clock(s.measuredAt) },
-      { title: "Workload", kind: "wide", value: (s) => s.workloadId },
-      { title: "Plan", value: (s) => s.planId, cell: (s) => link(short(s.planId), "why", s.planId) },
-      { title: "Model", value: (s) => s.modelId, cell: (s) => short(s.modelId) },
-      { title: "Predicted", kind: "number", value: (s) => s.predictedMs, cell: (s) => ms(s.predictedMs) },
-      { title: "Measured", kind: "number", value: (s) => s.measuredMs, cell: (s) => ms(s.measuredMs) },
-    ],
-  });
-  const ratios = new Chart(`ratios of ${name}`);
-  const ratiosTable = hiddenTable("Ratios as a table", {
-    caption: "Measured over predicted cost, the latest first",
-    name: `Ratios of ${name}`,
-    key: (p) => p.number,
-    descending: true,
-    columns: [
-      { title: "Number", kind: "number", value: (p) => p.number },
-      { title: "Time", value: (p) => p.measuredAt, cell: (p) => clock(p.measuredAt) },
-      { title: "Ratio", kind: "number", value: (p) => p.ratio, cell: (p) => p.ratio.toFixed(3) },
-      { title: "Alarm below", kind: "number", value: (p) => p.low, cell: (p) => p.low?.toFixed(3) },
-      { title: "Alarm above", kind: "number", value: (p) => p.high, cell: (p) => p.high?.toFixed(3) },
-      { title: "Model", value: (p) => p.modelId, cell: (p) => short(p.modelId) },
-    ],
-  });
+  const button = (text, label, onclick) => el("button", { type: "button", "aria-label": label, onclick }, text);
+  const models = tableOfModels(hardware, ({ modelId }) =>
+    button("Promote", `Promote ${short(modelId)}`, () => send("/api/promote", { model: modelId })));
+  const rollback = button("Roll back to the previous model", null, () => send("/api/rollback", { hardware }));
+  const decisions = tableOfDecisions(hardware);
+  const alarms = tableOfAlarms(hardware);
+  const steps = chartOfSteps(hardware);
+  const ratios = chartOfRatios(hardware);
   const choice = el("select", { onchange: () => draw() });
   const unmeasured = el("p", { class: "soft" }, "No measurement was received since this server started.");
-  const stepsBox = el("div", {},
-    el("h3", {}, "Measured against predicted steps"),
-    chartTools(steps), steps.node, stepsTable.node);
+  const stepsBox = el("div", {}, el("h3", {}, "Measured against predicted steps"), steps.node);
   const ratiosBox = el("div", {},
     el("h3", {}, "Ratio of measured to predicted cost"),
     el("div", { class: "tools" }, labelled("Workload and quantity", choice)),
-    chartTools(ratios), ratios.node, ratiosTable.node);
+    ratios.node);
 
   const keyOf = (line) => JSON.stringify([line.workloadId, line.quantity]);
 
   function draw() {
     unmeasured.hidden = view.steps.length > 0 || view.residuals.length > 0;
     stepsBox.hidden = view.steps.length === 0;
-    steps.show(stepsOption(view.steps), { label: `Measured against predicted cost of ${view.steps.length} steps`, height: 420 });
-    stepsTable.set(view.steps);
+    steps.chart.show(stepsOption(view.steps), { label: `Measured against predicted cost of ${view.steps.length} steps`, height: 420 });
+    steps.table.set(view.steps);
     const line = view.residuals.find((l) => keyOf(l) === choice.value) || view.residuals[0];
     ratiosBox.hidden = !line;
     if (!line) return;
     const alarmsOfLine = view.alarms.filter((a) => a.workloadId === line.workloadId && a.quantity === line.quantity);
-    ratios.show(ratiosOption(line.points, alarmsOfLine), {
+    ratios.chart.show(ratiosOption(line.points, alarmsOfLine), {
       label: `Ratio of measured to predicted cost of ${line.workloadId}, ${words(line.quantity)}: ${line.points.length} measurements, ${alarmsOfLine.length} alarms`,
       height: 280,
     });
-    ratiosTable.set(line.points.map((point, i) => ({ ...point, number: i + 1 })));
+    ratios.table.set(line.points.map((point, i) => ({ ...point, number: i + 1 })));
+  }
+
+  /** Offers the lines to choose from, and keeps the choice if it is one of them. */
+  function offer(lines) {
+    const keys = lines.map(keyOf);
+    if (keys.join() === [...choice.options].map((o) => o.value).join()) return;
+    const was = choice.value;
+    choice.replaceChildren(...lines.map((l) => el("option", { value: keyOf(l) }, `${l.workloadId}, ${words(l.quantity)}`)));
+    if (keys.includes(was)) choice.value = was;
+  }
+
+  function fill(table, rows) {
+    table.set(rows);
+    table.node.hidden = rows.length === 0;
   }
 
   return {
     node: el("section", {},
-      el("h2", {}, `Hardware: ${name}`),
+      el("h2", {}, `Hardware: ${hardware}`),
       models.node, el("div", { class: "tools" }, rollback),
       unmeasured, stepsBox, ratiosBox, alarms.node, decisions.node),
     close() {
-      steps.close();
-      ratios.close();
+      steps.chart.close();
+      ratios.chart.close();
     },
     show(now) {
       view = now;
-      models.set(now.models);
+      models.set(joined(now));
       rollback.disabled = now.models.length < 2;
-      decisions.set(now.decisions);
-      decisions.node.hidden = now.decisions.length === 0;
-      alarms.set(now.alarms);
-      alarms.node.hidden = now.alarms.length === 0;
-      const keys = now.residuals.map(keyOf);
-      if (keys.join() !== [...choice.options].map((o) => o.value).join()) {
-        const was = choice.value;
-        choice.replaceChildren(...now.residuals.map((l) => el("option", { value: keyOf(l) }, `${l.workloadId}, ${words(l.quantity)}`)));
-        if (keys.includes(was)) choice.value = was;
-      }
+      fill(decisions, now.decisions);
+      fill(alarms, now.alarms);
+      offer(now.residuals);
       draw();
     },
   };
 }
-
-/** Returns a model's description; its first words are shown until the user opens it. */
-const description = (model) =>
-  el("details", {}, el("summary", {}, model.description.split(/[:,.;]/)[0].slice(0, 40)), model.description);
-
-const planLinks = (model) =>
-  el("span", {}, `${number(model.planCount)} `,
-    model.plans.slice(0, 3).map((plan) => [link(short(plan.planId).slice(0, 6), "why", plan.planId), " "]));

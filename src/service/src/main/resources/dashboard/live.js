@@ -5,6 +5,7 @@ const KEPT_EVENTS = 500;
 const RETRY_MS = 1000;
 const ATTEMPTS = 30;
 
+const sleep = (time) => new Promise((resolve) => setTimeout(resolve, time));
 const listeners = new Set();
 let token = sessionStorage.getItem("token") || "";
 
@@ -48,8 +49,28 @@ export async function getWhenFree(path, parameters) {
     } catch (error) {
       if (error.status !== 429 || attempt === ATTEMPTS) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    await sleep(RETRY_MS);
   }
+}
+
+/**
+ * Returns a function that loads what a view shows. One request at a time, with a pause after each: calls meanwhile lead to
+ * one more. The answer of an earlier one never replaces that of a later one.
+ */
+export function reloader(load, failed, pause = 250) {
+  let running = false;
+  let again = false;
+  return async () => {
+    again = true;
+    if (running) return;
+    running = true;
+    while (again) {
+      again = false;
+      await load().catch(failed);
+      await sleep(pause);
+    }
+    running = false;
+  };
 }
 
 /** Sends a command; returns the server's message. */
@@ -121,6 +142,6 @@ export async function start() {
     state.connected = false;
     state.problem = problem;
     if (changed) notify("disconnected");
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    await sleep(wait);
   }
 }

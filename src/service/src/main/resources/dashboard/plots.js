@@ -2,7 +2,7 @@
 
 import { tooltip } from "./chart.js";
 import { positionOf } from "./shards.js";
-import { about, bytes, clock, day, ms, number, percent, rangeText, short } from "./text.js";
+import { about, bytes, clock, counted, day, ms, number, percent, rangeText, short } from "./text.js";
 
 /** The parts of a device's step in the order in which they happen. */
 export const PARTS = [
@@ -26,7 +26,7 @@ const WIDTHS = [1, 2.5, 4, 6, 9];
 export function parts(costs) {
   const start = Math.max(0, ...costs.map((cost) => cost.computeMs + cost.backwardCommMs));
   return costs.map((cost, device) => {
-    const idle = Math.min(cost.forwardCommMs, start - cost.computeMs - cost.backwardCommMs);
+    const idle = Math.max(0, Math.min(cost.forwardCommMs, start - cost.computeMs - cost.backwardCommMs));
     return {
       device, compute: cost.computeMs, backward: cost.backwardCommMs, idle, forward: cost.forwardCommMs - idle,
       total: cost.computeMs + cost.backwardCommMs + cost.forwardCommMs, memory: cost.memoryBytes,
@@ -71,6 +71,17 @@ export const pointTooltip = (c, text) => ({
   trigger: "item", confine: true, backgroundColor: c.panel, borderColor: c.line, textStyle: { color: c.ink, fontSize: 13 },
   formatter: text,
 });
+
+/** Returns the bytes of each device of a plan that shards may use: of replica groups, the least at each position. */
+export function usable(cluster, plan) {
+  const positions = plan.deviceCosts.map(() => Infinity);
+  const own = new Map(cluster.memoryBytesByDevice.map(({ device, bytes: of }) => [device, of]));
+  for (let rank = 0; rank < positions.length * plan.replication.groups; rank++) {
+    const position = positionOf(plan, rank);
+    positions[position] = Math.min(positions[position], own.get(rank) ?? cluster.memoryBytesPerDevice);
+  }
+  return positions.map((memory) => memory - cluster.reservedMemoryBytesPerDevice);
+}
 
 /** Returns where bars begin and end: the axis is above many bars, so that it is visible without scrolling. */
 const inset = (few, top) => (few ? { top, bottom: 44 } : { top: top + 36, bottom: 10 });
@@ -198,17 +209,17 @@ const spread = (sums, count) =>
     return others.map((to) => ({ ...sum, from, to, bytes: sum.bytes / others.length }));
   });
 
-export function diffHeight({ earlier, later }) {
-  const devices = Math.max(...[earlier, later].map((line) => line.devices / line.replication.groups));
+export function diffHeight(earlier, later) {
+  const devices = Math.max(earlier.deviceCosts.length, later.deviceCosts.length);
   return 110 + devices * (devices > MANY ? 13 : 24);
 }
 
 /** Two plans: the devices' costs on both sides, and between them what moves from which device to which. */
-export const diffOption = (diff, before, after) => (c) => {
+export const diffOption = (shards, before, after) => (c) => {
   const [left, right] = [parts(before.deviceCosts), parts(after.deviceCosts)];
   const count = Math.max(left.length, right.length);
   const longest = Math.max(...[...left, ...right].map((cost) => cost.total));
-  const moved = diff.moved.map(({ part, bytes: size }) => ({
+  const moved = shards.map(({ part, bytes: size }) => ({
     part: { ...part, fromDevice: positionOf(before, part.fromDevice), toDevice: positionOf(after, part.toDevice) },
     bytes: size,
   }));
@@ -249,22 +260,22 @@ export const diffOption = (diff, before, after) => (c) => {
 
 /** Measured against predicted steps, with the line on which both are equal. */
 export const stepsOption = (steps) => (c) => {
-  const groups = byWorkload(steps);
+  const groups = byWorkload(steps, (members) => members.length);
   const costs = steps.flatMap((step) => [step.predictedMs, step.measuredMs]);
   const [min, max] = range(Math.min(...costs), Math.max(...costs));
-  const axis = (name, gap) => value(c, { name, nameLocation: "middle", nameGap: gap, min, max, axisLabel: { color: c.soft } });
+  const axis = (name, gap) => value(c, { name, nameLocation: "middle", nameGap: gap, min, max, axisLabel: { color: c.soft, showMinLabel: false, showMaxLabel: false } });
   const colours = [c.compute, c.alert, c.forward, c.memory, c.backward];
-  const names = legend(c, groups.map(([name]) => name));
+  const names = legend(c, groups.map(({ name }) => name));
   return {
     legend: { ...names, textStyle: { ...names.textStyle, width: 200, overflow: "truncate" } },
     tooltip: pointTooltip(c, ({ seriesIndex, dataIndex }) => {
-      const step = groups[seriesIndex][1][dataIndex];
+      const step = groups[seriesIndex].members[dataIndex];
       return tooltip(`${step.workloadId}, plan ${short(step.planId)}`, `${ms(step.predictedMs)} predicted, ${ms(step.measuredMs)} measured`);
     }),
     grid: { left: 60, right: 20, top: 16 + 24 * Math.ceil(groups.length / 4), bottom: 50 },
     xAxis: axis("predicted ms per step", 28),
     yAxis: axis("measured ms per step", 40),
-    series: groups.map(([name, members], i) => ({
+    series: groups.map(({ name, members }, i) => ({
       // Of more workloads than colours, those of one colour have different symbols.
       type: "scatter", name, symbol: SYMBOLS[(i + Math.floor(i / colours.length)) % SYMBOLS.length], symbolSize: 9,
       itemStyle: { color: colours[i % colours.length], opacity: 0.7 },
@@ -280,19 +291,26 @@ export const stepsOption = (steps) => (c) => {
 
 export const SYMBOLS = ["circle", "triangle", "diamond", "rect"];
 
-/** Workloads with a colour and a symbol of their own, those with the most steps; all others share one. */
-const TOLD_APART = 15;
+/** Workloads that charts tell apart by colours, and by symbols or patterns; all others share a group. */
+export const TOLD_APART = 15;
 
-/** Returns names of workloads with their steps. */
-function byWorkload(steps) {
+/**
+ * Returns groups of items by workload, { name, members }, those with the most first; the last one may be of all others.
+ * weight(members) says how much a group has.
+ */
+export function byWorkload(items, weight) {
   const groups = new Map();
-  for (const step of steps) {
-    if (!groups.has(step.workloadId)) groups.set(step.workloadId, []);
-    groups.get(step.workloadId).push(step);
+  for (const item of items) {
+    if (!groups.has(item.workloadId)) groups.set(item.workloadId, []);
+    groups.get(item.workloadId).push(item);
   }
-  const sorted = [...groups].sort(([a, s], [b, t]) => t.length - s.length || (a < b ? -1 : 1));
-  const others = sorted.slice(TOLD_APART);
-  return [...sorted.slice(0, TOLD_APART), ...(others.length ? [[`${others.length} other workloads`, others.flatMap(([, s]) => s)]] : [])];
+  const sorted = [...groups].map(([name, members]) => ({ name, members, sum: weight(members) }))
+    .sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1));
+  const others = sorted.splice(TOLD_APART);
+  if (others.length) {
+    sorted.push({ name: counted(others.length, "other workload"), others: true, members: others.flatMap(({ members }) => members) });
+  }
+  return sorted;
 }
 
 /** Returns round limits of an axis that leave some space around the values. */
@@ -377,7 +395,7 @@ export function fillText(row, measuredAt) {
     `${number(row.slots)} slots`,
     "forecast: " + forecast.map((range) => `${rangeText(range)} on ${day(range.at)}`).join(", "),
     ...(row.daysUntilFull ? [fullText(row.daysUntilFull, now.at)] : []),
-    ...(row.lastResize ? [`resized to ${number(row.lastResize.slots)} slots on ${day(row.lastResize.at)}`] : []),
+    ...(row.resizedAt ? [`resized to ${number(row.slotsGiven)} slots on ${day(row.resizedAt)}`] : []),
   ].join("; ");
 }
 
@@ -386,7 +404,7 @@ export const fillOption = (row, measuredAt) => (c) => {
   const { past, forecast } = fills(row, measuredAt);
   const [now, end] = [forecast[0].at, forecast.at(-1).at];
   const full = row.daysUntilFull;
-  const resize = row.lastResize && Date.parse(row.lastResize.at);
+  const resize = row.resizedAt && Date.parse(row.resizedAt);
   const line = (name, color, data, style, extra) => ({
     type: "line", name, symbol: "none", itemStyle: { color }, lineStyle: { width: 1.5, ...style }, data, ...extra,
   });

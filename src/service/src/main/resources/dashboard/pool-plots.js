@@ -1,7 +1,7 @@
 // What the charts of a pool show: functions from data to ECharts' options. Throughput is in samples a second.
 
 import { tooltip } from "./chart.js";
-import { bars, category, decal, legend, pointerOnly, pointTooltip, SYMBOLS, value } from "./plots.js";
+import { bars, byWorkload, category, decal, legend, pointerOnly, pointTooltip, SYMBOLS, TOLD_APART, value } from "./plots.js";
 import { clock, counted, number, percent, rate } from "./text.js";
 
 const COLOURS = ["compute", "alert", "forward", "memory", "backward"];
@@ -9,9 +9,6 @@ const LINES = ["solid", "dashed", "dotted"];
 const HAS = "what it has";
 const compact = new Intl.NumberFormat("en", { notation: "compact" });
 const ALL = "all devices of the pool";
-
-/** Workloads with a colour and a pattern of their own in the charts; the table has all. */
-export const TOLD_APART = COLOURS.length * LINES.length;
 
 /** Gives each workload a number, in the order in which they come: its colour and pattern while the page is open. */
 export class Marks {
@@ -26,8 +23,7 @@ export class Marks {
 
   /** Returns the classes of an element in the colour and the pattern of a workload. */
   classes(workloadId) {
-    const mark = this.of(workloadId);
-    return `w${mark % COLOURS.length} pattern${Math.floor(mark / COLOURS.length) % LINES.length}`;
+    return `w${this.of(workloadId) % COLOURS.length} pattern${this.pattern(workloadId)}`;
   }
 
   colour(c, workloadId) {
@@ -95,28 +91,22 @@ export function pastText(past) {
     `; fairness loss ${percent(past.quality.fairnessLoss)}`;
 }
 
-/** Returns names of workloads with their devices in each allocation; those with few share the last one. */
-function byWorkload(history, marks) {
-  const sums = new Map();
-  for (const past of history) {
-    for (const [name, devices] of Object.entries(past.devices)) sums.set(name, (sums.get(name) || 0) + devices);
-  }
-  const sorted = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a) || (a < b ? -1 : 1));
-  const apart = sorted.slice(0, TOLD_APART).sort((a, b) => marks.of(a) - marks.of(b));
-  const others = sorted.slice(TOLD_APART);
-  const groups = apart.map((name) => ({ name, mark: name, devices: history.map((past) => past.devices[name] || 0) }));
-  if (others.length) {
-    groups.push({
-      name: counted(others.length, "other workload"), mark: null,
-      devices: history.map((past) => others.reduce((sum, name) => sum + (past.devices[name] || 0), 0)),
+/** Returns groups of workloads with their devices in each allocation; those with few share the last one. */
+function groupsOf(history, marks) {
+  const shares = history.flatMap((past, i) => Object.entries(past.devices).map(([workloadId, devices]) => ({ workloadId, i, devices })));
+  const mark = ({ name, others }) => (others ? Infinity : marks.of(name));
+  return byWorkload(shares, (members) => members.reduce((sum, { devices }) => sum + devices, 0))
+    .sort((a, b) => mark(a) - mark(b))
+    .map(({ name, others, members }) => {
+      const devices = history.map(() => 0);
+      for (const share of members) devices[share.i] += share.devices;
+      return { name, mark: others ? null : name, devices };
     });
-  }
-  return groups;
 }
 
 /** The devices of each workload, stacked, by allocation. */
 export const pastOption = (history, marks) => (c) => {
-  const groups = byWorkload(history, marks);
+  const groups = groupsOf(history, marks);
   const shown = [...groups.map((group) => group.name), ALL];
   const patterns = [
     null,

@@ -1,99 +1,128 @@
 // A pool: its nodes, the throughput curves of the workloads that share it, and its allocations over time.
 
-import { Chart } from "./chart.js";
+import { charted } from "./chart.js";
 import { el, facts } from "./dom.js";
-import { chartTools } from "./export.js";
-import { get, state } from "./live.js";
+import { get, reloader, state } from "./live.js";
 import { PoolPicture, workloadLink } from "./pool-picture.js";
 import { curvesOption, drawn, Marks, pastOption, pastText } from "./pool-plots.js";
-import { hiddenTable, Table } from "./table.js";
-import { ago, clock, counted, ms, number, percent, rate, words } from "./text.js";
+import { col, name, num, sentence, Table, when } from "./table.js";
+import { ago, counted, ms, number, percent, rate, words } from "./text.js";
 
 /** Allocations that the chart shows; its table has all that the server keeps. */
 const SHOWN_PAST = 60;
 
-const REDRAW_MS = 250;
-
 const isSimulated = (workload) => workload.curve !== null && workload.curve.simulated;
 
-const tableOfWorkloads = (id) =>
-  new Table({
-    caption: "Workloads that share the pool",
-    name: `Workloads of ${id}`,
-    filter: "Filter",
-    key: (w) => w.workloadId,
-    sort: 1,
-    descending: true,
-    columns: [
-      { title: "Workload", kind: "wide", value: (w) => w.workloadId, cell: (w) => el("span", {}, workloadLink(w.workloadId)) },
-      { title: "Devices", kind: "number", value: (w) => w.devices, cell: (w) => number(w.devices) },
-      { title: "Least devices", kind: "number", value: (w) => w.claim?.leastDevices, cell: (w) => number(w.claim?.leastDevices) },
-      { title: "Most devices", kind: "number", value: (w) => w.claim?.mostDevices, cell: (w) => number(w.claim?.mostDevices) },
-      { title: "Weight", kind: "number", value: (w) => w.claim?.weight, cell: (w) => number(w.claim?.weight) },
-      { title: "Priority", kind: "number", value: (w) => w.claim?.priority, cell: (w) => number(w.claim?.priority) },
-      { title: "Predicted samples/s", kind: "number", value: (w) => w.samplesPerSecond, cell: (w) => rate(w.samplesPerSecond, isSimulated(w)) },
-      { title: "Share of pool", kind: "number", value: (w) => w.share, cell: (w) => percent(w.share) },
-      { title: "Fair nodes", kind: "number", value: (w) => w.fairNodes, cell: (w) => (w.fairNodes === null ? "" : number(Number(w.fairNodes.toFixed(1)))) },
-      { title: "Change", value: (w) => (w.change ? words(w.change) : "not allocated yet") },
-      { title: "Reason", kind: "long", value: (w) => (w.reason ?? "") + (w.claim ? "" : "; its claim is withdrawn") },
-    ],
+/** Returns the nodes of a pool, and those that it lost, with who has or had them, by name. */
+function nodesOf({ state: { pool }, allocation, lost, transfers }) {
+  const holders = new Map((allocation?.workloads ?? []).flatMap((w) => w.nodes.map((node) => [node, w.workloadId])));
+  const nodes = Object.values(pool?.nodes ?? {}).map((node) => ({ ...node, state: holders.has(node.name) ? "TAKEN" : "FREE" }));
+  const gone = lost.map(({ node, at }) => ({ ...node, state: "LOST", lostAt: at }));
+  return [...nodes, ...gone].sort((a, b) => (a.name < b.name ? -1 : 1)).map((node) => {
+    const past = transfers[node.name];
+    const transfer = past && { generation: past.generation, ...past.transfer };
+    return { ...node, transfer, workloadId: holders.get(node.name) ?? (node.state === "LOST" ? transfer?.from : null) };
   });
+}
 
-const tableOfPoints = (id) =>
-  hiddenTable("Curves as a table", {
-    caption: "Predicted throughput by number of devices",
-    name: `Curves of ${id}`,
-    key: (point) => `${point.devices} ${point.workloadId}`,
-    columns: [
-      { title: "Workload", kind: "wide", value: (point) => point.workloadId },
-      { title: "Devices", kind: "number", value: (point) => point.devices },
-      { title: "Predicted step", kind: "number", value: (point) => point.stepMs, cell: (point) => (point.stepMs === null ? "does not fit" : ms(point.stepMs)) },
-      { title: "Predicted samples/s", kind: "number", value: (point) => point.samplesPerSecond, cell: (point) => rate(point.samplesPerSecond, point.simulated) },
-    ],
+/** Returns the workloads that have a claim or devices, with what they have, by id. */
+function workloadsOf({ row, state: { claims }, allocation, curves, simulatedModels }) {
+  const has = new Map((allocation?.workloads ?? []).map((w) => [w.workloadId, w]));
+  const known = new Map(curves.map((curve) => [curve.workloadId, curve]));
+  const curveOf = ({ modelId, cluster, points }) => ({
+    simulated: simulatedModels.includes(modelId),
+    points: points.map(({ devices, stepMs }) => ({ devices, stepMs, samplesPerSecond: stepMs && (1000 * cluster.batchSize) / stepMs })),
   });
+  return [...new Set([...Object.keys(claims), ...has.keys()])].sort()
+    .filter((id) => claims[id] || has.get(id).devices > 0)
+    .map((id) => {
+      const { nodes = [], devices = 0, samplesPerSecond, fairNodes = null, change, reason } = has.get(id) ?? {};
+      return {
+        workloadId: id, claim: claims[id], nodes, devices, fairNodes, change, reason,
+        samplesPerSecond: samplesPerSecond || null,
+        share: nodes.length / Math.max(1, nodes.length, row.nodes),
+        curve: known.has(id) ? curveOf(known.get(id)) : null,
+      };
+    });
+}
 
-const tableOfPast = (id) =>
-  hiddenTable("Allocations as a table", {
-    caption: "The latest allocations",
-    name: `Allocations of ${id}`,
-    key: (past) => past.allocationId,
-    sort: 1,
-    descending: true,
-    columns: [
-      { title: "Generation", kind: "number", value: (past) => past.generation },
-      { title: "Allocated", value: (past) => past.allocatedAt, cell: (past) => clock(past.allocatedAt) },
-      { title: "Devices", kind: "long", value: (past) => Object.entries(past.devices).map(([name, devices]) => `${name}: ${number(devices)}`).join(", ") },
-      { title: "Weighted throughput", kind: "number", value: (past) => past.quality.weightedThroughput, cell: (past) => rate(past.quality.weightedThroughput) },
-      { title: "Fairness loss", kind: "number", value: (past) => past.quality.fairnessLoss, cell: (past) => percent(past.quality.fairnessLoss) },
-      { title: "From the optimum", kind: "number", value: (past) => past.quality.gap, cell: (past) => gapText(past.quality.gap) },
-      { title: "Adjusted", kind: "number", value: (past) => past.quality.adjusted },
-    ],
-  });
+/** Returns the past allocations with the devices that the pool had then; its events may be read after an allocation. */
+const historyOf = ({ history, devices }) => history.map((past) => ({
+  ...past,
+  poolDevices: Object.entries(devices).findLast(([generation]) => generation <= past.generation)?.[1] ?? null,
+}));
+
+const joined = (view) => ({ ...view, nodes: nodesOf(view), workloads: workloadsOf(view), history: historyOf(view) });
+
+const tableOfWorkloads = (id) => new Table({
+  caption: "Workloads that share the pool",
+  name: `Workloads of ${id}`,
+  filter: "Filter",
+  key: (w) => w.workloadId,
+  sort: 1,
+  descending: true,
+  columns: [
+    name("Workload", "workloadId", (workload) => el("span", {}, workloadLink(workload))),
+    num("Devices", "devices"), num("Least devices", (w) => w.claim?.leastDevices),
+    num("Most devices", (w) => w.claim?.mostDevices), num("Weight", (w) => w.claim?.weight),
+    num("Priority", (w) => w.claim?.priority),
+    num("Predicted samples/s", "samplesPerSecond", (samples, w) => rate(samples, isSimulated(w))),
+    num("Share of pool", "share", (share) => percent(share)),
+    num("Fair nodes", "fairNodes", (nodes) => (nodes === null ? "" : number(Number(nodes.toFixed(1))))),
+    col("Change", (w) => (w.change ? words(w.change) : "not allocated yet")),
+    sentence("Reason", (w) => (w.reason ?? "") + (w.claim ? "" : "; its claim is withdrawn")),
+  ],
+});
+
+const chartOfCurves = (id) => charted(`curves of ${id}`, "Curves as a table", {
+  caption: "Predicted throughput by number of devices",
+  name: `Curves of ${id}`,
+  key: (point) => `${point.devices} ${point.workloadId}`,
+  columns: [
+    name("Workload", "workloadId"), num("Devices", "devices"),
+    num("Predicted step", "stepMs", (step) => (step === null ? "does not fit" : ms(step))),
+    num("Predicted samples/s", "samplesPerSecond", (samples, point) => rate(samples, point.simulated)),
+  ],
+});
+
+const chartOfPast = (id, detail) => charted(`allocations of ${id}`, "Allocations as a table", {
+  caption: "The latest allocations",
+  name: `Allocations of ${id}`,
+  key: (past) => past.allocationId,
+  sort: 1,
+  descending: true,
+  columns: [
+    num("Generation", "generation"), when("Allocated", "allocatedAt"),
+    sentence("Devices", (past) => Object.entries(past.devices).map(([workload, devices]) => `${workload}: ${number(devices)}`).join(", ")),
+    num("Weighted throughput", (past) => past.quality.weightedThroughput, (sum) => rate(sum)),
+    num("Fairness loss", (past) => past.quality.fairnessLoss, (loss) => percent(loss)),
+    num("From the optimum", (past) => past.quality.gap, gapText),
+    num("Adjusted", (past) => past.quality.adjusted),
+  ],
+}, (chart) => [chart, detail]);
 
 const gapText = (gap) => (gap === 0 ? "proven optimal" : `at most ${percent(gap, 2)}`);
 
 /** Shows a pool. */
 export async function pool(id) {
-  let view = await get("/api/pool", { id });
-  let closed = false;
+  const load = async () => joined(await get("/api/pool", { id }));
+  let view = await load();
   const marks = new Marks();
   for (const workload of view.workloads) marks.of(workload.workloadId);
 
   const head = el("div");
   const picture = new PoolPicture(id, marks);
   const workloads = tableOfWorkloads(id);
-  const curves = new Chart(`curves of ${id}`);
   const curvesNote = el("p", { class: "soft" });
-  const points = tableOfPoints(id);
-  const curvesBox = el("div", {}, el("h2", {}, "Throughput by devices"), curvesNote, chartTools(curves), curves.node, points.node);
-  const past = new Chart(`allocations of ${id}`);
+  const { chart: curves, table: points, node: curvesNode } = chartOfCurves(id);
+  const curvesBox = el("div", {}, el("h2", {}, "Throughput by devices"), curvesNote, curvesNode);
   const pastDetail = el("p", { class: "soft" });
-  const pastTable = tableOfPast(id);
-  const pastBox = el("div", {}, el("h2", {}, "Allocations over time"), chartTools(past), past.node, pastDetail, pastTable.node);
+  const { chart: past, table: pastTable, node: pastNode } = chartOfPast(id, pastDetail);
+  const pastBox = el("div", {}, el("h2", {}, "Allocations over time"), pastNode);
 
   function showHead() {
     const row = state.pools.get(id) || view.row;
-    const { quality, policy } = view;
+    const { quality, policy } = view.allocation ?? {};
     head.replaceChildren(
       facts(
         ["Generation", number(row.generation)],
@@ -159,30 +188,10 @@ export async function pool(id) {
   }
   showAll();
 
-  let loading = false;
-  let again = false;
-  async function reload() {
-    if (loading) {
-      again = true;
-      return;
-    }
-    loading = true;
-    try {
-      do {
-        again = false;
-        const fresh = await get("/api/pool", { id });
-        if (closed) return;
-        view = fresh;
-        showAll();
-        await new Promise((resolve) => setTimeout(resolve, REDRAW_MS));
-      } while (again && !closed);
-    } catch (error) {
-      if (!closed) head.append(el("p", { class: "problem" }, error.message));
-    } finally {
-      loading = false;
-    }
-  }
-
+  const reload = reloader(async () => {
+    view = await load();
+    showAll();
+  }, (error) => head.append(el("p", { class: "problem" }, error.message)));
   const timer = setInterval(showHead, 5000);
   return {
     title: id,
@@ -199,7 +208,6 @@ export async function pool(id) {
         ? `New allocation of generation ${value.allocatedGeneration}.`
         : "",
     close() {
-      closed = true;
       clearInterval(timer);
       curves.close();
       past.close();

@@ -1,17 +1,41 @@
 // A table that sorts, filters, and updates row by row.
 
-import { el, labelled } from "./dom.js";
+import { el, labelled, link } from "./dom.js";
 import { saveCsv } from "./export.js";
 import { meaning } from "./glossary.js";
-import { counted, number } from "./text.js";
+import { clock, counted, number, short } from "./text.js";
 
 /** Rows that are shown until the user wants all: sorting more takes a browser longer than 100 ms. */
 const SHOWN_ROWS = 250;
 
+/** Returns what a row has under a name, or what a function returns for it. */
+const getter = (value) => (typeof value === "string" ? (row) => row[value] : value);
+
+/** A column of texts, or of what cell(value, row) shows of them. */
+export function col(title, value, cell, extra) {
+  const of = getter(value);
+  return { title, value: of, cell: (row) => (cell ? cell(of(row), row) : of(row)), ...extra };
+}
+
+/** A column of numbers; format(value, row) returns their texts. */
+export const num = (title, value, format = number) => col(title, value, format, { kind: "number" });
+
+/** A column of names that may be long. */
+export const name = (title, value, cell) => col(title, value, cell, { kind: "wide" });
+
+/** A column of sentences. */
+export const sentence = (title, value) => col(title, value, null, { kind: "long" });
+
+/** A column of times. */
+export const when = (title, value) => col(title, value, clock);
+
+/** A column of plans, with links to their explanations. */
+export const planColumn = (title, value) => col(title, value, (id) => (id ? link(short(id), "why", id) : ""));
+
 /**
  * Shows rows. A column has a title; value(row), which is sorted, filtered and exported (a column without it holds
- * controls); cell(row), if a text other than the value or an element is shown; kind, "number", "wide" (a name) or "long" (a
- * sentence); and fixed, if a row's cell never changes.
+ * controls); cell(row), the text or element that is shown; kind, "number", "wide" or "long", see above; and fixed, if a
+ * row's cell is made once.
  */
 export class Table {
   constructor({ caption, name, columns, key, sort, descending, filter, rowClass }) {
@@ -32,29 +56,30 @@ export class Table {
     this.body = el("tbody");
     this.count = el("span", { class: "soft" });
     this.limit = SHOWN_ROWS;
-    this.all = el("button", {
-      type: "button",
-      hidden: true,
-      onclick: () => {
-        this.limit = Infinity;
-        this.arrange();
-      },
-    }, "Show all");
+    this.all = el("button", { type: "button", hidden: true, onclick: () => this.showAll() }, "Show all");
+    const wide = el("span", { class: "soft", hidden: true }, "The table has more columns: scroll it to the side.");
     const tools = el("div", { class: "tools" },
-      filter && labelled(filter, el("input", {
-        type: "search",
-        oninput: (event) => {
-          this.words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
-          this.arrange();
-        },
-      })),
+      filter && labelled(filter, el("input", { type: "search", oninput: (event) => this.search(event.target.value) })),
       el("span", { class: "soft" }, "Save as"),
       el("button", { type: "button", "aria-label": `Save ${this.name} as CSV`, onclick: () => this.save() }, "CSV"),
-      this.count, this.all);
-    this.box = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.name },
-      el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, this.heads)), this.body));
+      this.count, this.all, wide);
+    const shown = el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, this.heads)), this.body);
+    this.box = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.name }, shown);
     this.node = el("div", {}, tools, this.box);
+    const sizes = new ResizeObserver(() => { wide.hidden = this.box.scrollWidth <= this.box.clientWidth; });
+    sizes.observe(shown);
+    sizes.observe(this.box);
     this.showSort();
+  }
+
+  showAll() {
+    this.limit = Infinity;
+    this.arrange();
+  }
+
+  search(text) {
+    this.words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    this.arrange();
   }
 
   sortOn(index) {
@@ -108,6 +133,7 @@ export class Table {
     const key = this.key(row);
     let held = this.rows.get(key);
     if (!held) this.rows.set(key, held = { node: null, texts: [] });
+    if (held.row === row) return;
     held.row = row;
     held.search = null;
     if (held.node) this.fill(held);
@@ -119,7 +145,7 @@ export class Table {
     if (this.rowClass) held.node.className = this.rowClass(held.row) || "";
     this.columns.forEach((column, i) => {
       if (column.fixed && held.texts[i] !== undefined) return;
-      const shown = (column.cell || column.value)(held.row);
+      const shown = (column.cell ?? column.value)(held.row);
       const text = shown instanceof Node ? shown.outerHTML : String(shown ?? "");
       if (held.texts[i] === text) return;
       held.texts[i] = text;

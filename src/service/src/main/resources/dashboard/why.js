@@ -3,7 +3,7 @@
 import { el, facts, link } from "./dom.js";
 import { get, getWhenFree } from "./live.js";
 import { byTable, cacheText, columnsText, fromText, groupsText, kindsText, movesText, otherShards, rowsOf, rowsText, shardingText, toText } from "./shards.js";
-import { Table } from "./table.js";
+import { col, name, num, Table } from "./table.js";
 import { bytes, change, clock, ms, number, percent, short, words } from "./text.js";
 
 const SHOWN_EVENTS = 50;
@@ -32,7 +32,7 @@ export async function why(planId) {
       story.infeasible.map((none) => el("p", { class: "problem" }, `Generation ${none.generation} does not fit${none.shortfall.bytesShort ? `, ${bytes(none.shortfall.bytesShort)} short` : ""}: ${none.shortfall.message}`)),
       el("h2", {}, "Predictions"),
       el("p", {}, "Model ", el("code", {}, short(plan.modelId)), ": computation of each new or changed table, alone on a device."),
-      story.tables.length ? predictions(story).node : el("p", {}, "No table is new or changed."),
+      story.tables.length ? predictions(story) : el("p", {}, "No table is new or changed."),
       plan.outOfRangeCount ? el("p", { class: "problem" }, `Extrapolating: ${number(plan.outOfRangeCount)} quantities are outside the training range, such as ${plan.outOfRange[0].subject}: ${plan.outOfRange[0].quantity} is ${number(plan.outOfRange[0].value)}, training range ${number(plan.outOfRange[0].min)} to ${number(plan.outOfRange[0].max)}.`) : "",
       el("h2", {}, "Search"),
       el("ul", {},
@@ -44,11 +44,11 @@ export async function why(planId) {
         el("li", {}, `A move costs ${plan.settings.moveOverheadMs} ms plus its bytes at ${plan.settings.moveGigabytesPerSecond} GB/s, a reshard ${plan.settings.reshardMs} ms; together they must pay off within ${number(plan.settings.paybackSteps)} steps.`)),
       el("h2", {}, "Splits, kinds and moves with their gains"),
       el("p", { class: "soft" }, "A gain is what undoing this action alone would cost a step. Gains of actions that belong together do not add up."),
-      plan.insight.explanations.length ? explanations(plan).node : el("p", {}, "None."),
+      plan.insight.explanations.length ? explanations(plan) : el("p", {}, "None."),
       story.shared.length ? shared(story) : "",
       el("h2", {}, "Moves"),
       el("p", {}, movesText(plan)),
-      plan.moves.length ? moves(plan).node : "",
+      plan.moves.length ? moves(plan) : "",
       el("h2", {}, "Trainer statuses"),
       story.statuses.length
         ? el("ul", {}, story.statuses.map((status) => el("li", {}, `Step ${number(status.step)}: ${words(status.kind)}${status.waves > 1 ? ` (wave ${status.wave} of ${status.waves})` : ""} by ${status.source}${status.reason ? ", " + status.reason : ""}`)))
@@ -69,21 +69,22 @@ function events(story, plan) {
     story.events.length > SHOWN_EVENTS ? el("li", {}, `and ${story.events.length - SHOWN_EVENTS} more events`) : "");
 }
 
-function predictions(story) {
-  const table = new Table({
-    caption: "Predictions",
-    key: (row) => row.table.name,
-    sort: 2,
-    descending: true,
-    columns: [
-      { title: "Table", kind: "wide", value: (row) => row.table.name },
-      { title: "Previously", kind: "number", value: (row) => row.beforeMs, cell: (row) => ms(row.beforeMs) },
-      { title: "Predicted alone", kind: "number", value: (row) => row.aloneMs, cell: (row) => ms(row.aloneMs) },
-    ],
-  });
-  table.set(story.tables);
-  return table;
+/** Returns a table with rows. */
+function filled(options, rows) {
+  const table = new Table(options);
+  table.set(rows);
+  return table.node;
 }
+
+const predictions = (story) => filled({
+  caption: "Predictions",
+  key: (row) => row.table.name,
+  sort: 2,
+  descending: true,
+  columns: [
+    name("Table", (row) => row.table.name), num("Previously", "beforeMs", ms), num("Predicted alone", "aloneMs", ms),
+  ],
+}, story.tables);
 
 function explanations(plan) {
   const tables = byTable(plan.shards);
@@ -98,20 +99,17 @@ function explanations(plan) {
     HOT_ROWS: (row) => sharding(row) || "hot rows",
     GROUPS: () => groupsText(plan),
   };
-  const table = new Table({
+  const gain = (of, row) => (of > 0 ? ms(of) : row.cause === "MEMORY" || row.cause === "DEVICE_LOST" ? "" : "only with others");
+  return filled({
     caption: "Splits, kinds, caches, hot rows, replica groups and moves, the largest gain first",
     key: (row) => row.number,
     sort: 3,
     descending: true,
     columns: [
-      { title: "Table", kind: "wide", value: (row) => row.table },
-      { title: "Action", value: (row) => actions[row.kind](row) },
-      { title: "Cause", value: (row) => words(row.cause) },
-      { title: "Gain", kind: "number", value: (row) => row.gainMs, cell: (row) => (row.gainMs > 0 ? ms(row.gainMs) : row.cause === "MEMORY" || row.cause === "DEVICE_LOST" ? "" : "only with others") },
+      name("Table", "table"), col("Action", (row) => actions[row.kind](row)), col("Cause", (row) => words(row.cause)),
+      num("Gain", "gainMs", gain),
     ],
-  });
-  table.set(plan.insight.explanations.map((row, number) => ({ ...row, number })));
-  return table;
+  }, plan.insight.explanations.map((row, number) => ({ ...row, number })));
 }
 
 function shared(story) {
@@ -129,18 +127,13 @@ function moves(plan) {
     FROM_HOST: (m) => `host → ${toText(m.toDevice)}`,
   };
   const rows = rowsOf(plan.shards);
-  const table = new Table({
+  return filled({
     caption: "Moves in an order in which every device stays within its memory",
     key: (row) => row.number,
     columns: [
-      { title: "Step", kind: "number", value: (row) => row.number },
-      { title: "Table", kind: "wide", value: (row) => row.move.table },
-      { title: "Columns", value: (row) => columnsText(row.move) },
-      { title: "Rows", value: (row) => rowsText(row.move, rows.get(row.move.table)) },
-      { title: "Route", value: (row) => routes[row.stage](row.move) },
-      { title: "Size", kind: "number", value: (row) => row.move.bytes, cell: (row) => bytes(row.move.bytes) },
+      num("Step", "number"), name("Table", "table"), col("Columns", columnsText),
+      col("Rows", (row) => rowsText(row, rows.get(row.table))), col("Route", (row) => routes[row.stage](row)),
+      num("Size", "bytes", bytes),
     ],
-  });
-  table.set(plan.moveOrder.map((step, i) => ({ number: i + 1, stage: step.stage, move: plan.moves[step.move] })));
-  return table;
+  }, plan.moveOrder.map(({ move, stage }, i) => ({ ...plan.moves[move], stage, number: i + 1 })));
 }

@@ -3,12 +3,12 @@
 import { Chart } from "./chart.js";
 import { el, facts, link, route } from "./dom.js";
 import { chartTools } from "./export.js";
-import { get, state } from "./live.js";
-import { health } from "./overview.js";
-import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption } from "./plots.js";
+import { health } from "./lists.js";
+import { get, reloader, state } from "./live.js";
+import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption, usable } from "./plots.js";
 import { byTable, codecsText, cutPicture, groupsText, holds, kindName, kindsText, movesText, positionOf, rowsOf, shardText } from "./shards.js";
 import { ago, bytes, change, clock, counted, ms, number, percent, predictedStep, short, slowText, stepOf, words } from "./text.js";
-import { forecasts, tableOfDevices, tableOfPlans, tableOfTables } from "./workload-tables.js";
+import { chartOfDevices, forecasts, tableOfPlans, tableOfTables } from "./workload-tables.js";
 
 const SHOWN_SHARDS = 200;
 const SHOWN_PLANS = 60;
@@ -16,24 +16,32 @@ const SHOWN_PLANS = 60;
 const shardBytes = (table, shard) =>
   shard.rows * (shard.columns * (table.bytesPerElement + table.optimizerBytesPerElement) + table.optimizerBytesPerRow);
 
-/** Returns the bytes of each device of a plan that shards may use: of replica groups, the least at each position. */
-function usable(cluster, plan) {
-  const positions = plan.deviceCosts.map(() => Infinity);
-  const own = new Map(cluster.memoryBytesByDevice.map(({ device, bytes: of }) => [device, of]));
-  for (let rank = 0; rank < positions.length * plan.replication.groups; rank++) {
-    const position = positionOf(plan, rank);
-    positions[position] = Math.min(positions[position], own.get(rank) ?? cluster.memoryBytesPerDevice);
-  }
-  return positions.map((memory) => memory - cluster.reservedMemoryBytesPerDevice);
-}
-
 /** Returns what devices have, those with more or less than the others apart. */
 const memoryText = ({ memoryBytesPerDevice, memoryBytesByDevice: others }) =>
   bytes(memoryBytesPerDevice) + (others.length ? ` (${others.map((of) => `device ${of.device}: ${bytes(of.bytes)}`).join(", ")})` : "");
 
-const poolText = ({ devices, claim, reason }) =>
-  `: ${counted(devices, "device")}` + (claim ? `, claims ${number(claim.leastDevices)} to ${number(claim.mostDevices)}` : ", claim withdrawn") +
-  (reason ? `; ${reason}` : "");
+const clusterText = (cluster) =>
+  `${number(cluster.devices)} devices of ${memoryText(cluster)}` +
+  (cluster.reservedMemoryBytesPerDevice ? `, ${bytes(cluster.reservedMemoryBytesPerDevice)} of each reserved` : "") +
+  `, batch ${number(cluster.batchSize)}, hardware ${cluster.hardware}`;
+
+const poolText = ({ claim, allocation }) =>
+  `: ${counted(allocation?.devices ?? 0, "device")}` +
+  (claim ? `, claims ${number(claim.leastDevices)} to ${number(claim.mostDevices)}` : ", claim withdrawn") +
+  (allocation ? `; ${allocation.reason}` : "");
+
+/** What a plan's reason says of the hardware, which the page says once, with the cluster. */
+const OF_HARDWARE = /, (links of [^,]+ from a data sheet.*)$/;
+
+const reasonOf = ({ reason }) => reason.replace(OF_HARDWARE, "");
+
+/** Adds which share of the tables' costs each has, and its shards in a plan. */
+function withShares(tables, plan) {
+  const planned = byTable(plan ? plan.shards : []);
+  const sum = tables.reduce((total, { aloneMs }) => total + aloneMs, 0);
+  const share = ({ aloneMs }) => (aloneMs === null || sum === 0 ? null : aloneMs / sum);
+  return tables.map((table) => ({ ...table, share: share(table), shards: planned.get(table.name) || [] }));
+}
 
 /** Shows a workload, and one of its plans or the latest. */
 export async function workload(id, planId) {
@@ -41,22 +49,19 @@ export async function workload(id, planId) {
   let [view, tables, plan] = await Promise.all([
     get("/api/workload", { id }),
     get("/api/tables", { workload: id }),
-    // Where this fails or is not the latest plan any more, load() gets the plan.
+    // Where this fails or is not the latest plan any more, showAll() gets the plan.
     expected ? get("/api/plan", { id: expected }).catch(() => null) : null,
   ]);
-  let closed = false;
   const chosen = () => planId || view.row.planId;
 
   const head = el("div");
   const history = new Chart(`plans of ${id}`);
-  const bars = new Chart(`plan of ${id}`);
   const noPlan = el("p", { class: "soft" }, "There is no plan yet.");
   const planTitle = el("h2", {}, "Plan");
   const planFacts = el("div");
   const detail = el("div", { class: "detail", tabindex: 0, role: "region", "aria-label": "Shards of the chosen device" });
-  const devices = tableOfDevices(id);
-  const planBox = el("div", {}, chartTools(bars), el("div", { class: "pair" }, bars.node, detail), devices.node);
-  const plans = tableOfPlans(id, chosen);
+  const { chart: bars, table: devices, node: planBox } = chartOfDevices(id, detail);
+  const plans = tableOfPlans(id, chosen, reasonOf);
   const historyBox = el("div", {}, el("h2", {}, "Plans over time"), chartTools(history), history.node, plans.node);
   const hashed = forecasts(id);
   const cut = el("div", { "aria-live": "polite" });
@@ -69,7 +74,8 @@ export async function workload(id, planId) {
 
   function showHead() {
     const row = state.rows.get(id) || view.row;
-    const cluster = view.cluster;
+    const { cluster } = view;
+    const ofHardware = view.plans.at(-1)?.reason.match(OF_HARDWARE);
     head.replaceChildren(
       facts(
         ["Health", health(row)],
@@ -79,7 +85,7 @@ export async function workload(id, planId) {
         row.imbalance !== null && ["Imbalance", percent(row.imbalance)],
         view.pool && ["Pool", el("span", {}, link(view.pool.poolId, "pool", view.pool.poolId), poolText(view.pool))],
         ["Last change", ago(row.changedAt)],
-        cluster && ["Cluster", `${number(cluster.devices)} devices of ${memoryText(cluster)}${cluster.reservedMemoryBytesPerDevice ? `, ${bytes(cluster.reservedMemoryBytesPerDevice)} of each reserved` : ""}, batch ${number(cluster.batchSize)}, hardware ${cluster.hardware}`]),
+        cluster && ["Cluster", clusterText(cluster) + (ofHardware ? `, ${ofHardware[1]}` : "")]),
       row.problem ? el("p", { class: "problem" }, row.problem) : "");
   }
 
@@ -135,7 +141,7 @@ export async function workload(id, planId) {
     planFacts.replaceChildren(facts(
       ["Plan", el("span", {}, short(plan.planId), " ", link("why?", "why", plan.planId))],
       ["Created", clock(plan.createdAt)],
-      ["Reason", plan.reason],
+      ["Reason", reasonOf(plan)],
       ["Step", stepOf(plan) + (line && line.beforeMs ? ` (${change(line.beforeMs, plan.predictedMs)})` : "")],
       ["Above the lower bound", percent(plan.predictedMs / plan.insight.lowerBoundMs - 1)],
       ["Bottleneck", `device ${bottleneck.device}, ${words(bottleneck.cause)}${bottleneck.table ? ", " + bottleneck.table : ""}`],
@@ -155,56 +161,26 @@ export async function workload(id, planId) {
     showDevice(bars.items.at);
   }
 
-  async function load() {
-    const wanted = chosen();
-    if (wanted && plan?.planId !== wanted) {
-      const loaded = await get("/api/plan", { id: wanted });
-      if (closed) return;
-      plan = loaded;
-    }
-    showPlan();
-    const planned = byTable(plan ? plan.shards : []);
-    tablesTable.set(tables.map((table) => ({ ...table, shards: planned.get(table.name) || [] })));
-  }
-
-  function showAll() {
+  async function showAll() {
     showHead();
     showHistory();
     plans.set(view.plans);
     hashed.set(view.forecasts);
+    const wanted = chosen();
+    if (wanted && plan?.planId !== wanted) plan = await get("/api/plan", { id: wanted });
+    showPlan();
+    tablesTable.set(withShares(tables, plan));
   }
+  await showAll();
 
-  showAll();
-  await load();
-
-  let loading = false;
-  let again = false;
-  async function reload() {
-    if (loading) {
-      again = true;
-      return;
+  const reload = reloader(async () => {
+    const fresh = await get("/api/workload", { id });
+    if (fresh.row.generation !== view.row.generation || tables.length === 0 || fresh.row.planId !== view.row.planId) {
+      tables = await get("/api/tables", { workload: id });
     }
-    loading = true;
-    try {
-      do {
-        again = false;
-        const fresh = await get("/api/workload", { id });
-        if (closed) return;
-        if (fresh.row.generation !== view.row.generation || tables.length === 0 || fresh.row.planId !== view.row.planId) {
-          tables = await get("/api/tables", { workload: id });
-        }
-        view = fresh;
-        if (closed) return;
-        showAll();
-        await load();
-        await new Promise((resolve) => setTimeout(resolve, 250));
-      } while (again && !closed);
-    } catch (error) {
-      if (!closed) head.append(el("p", { class: "problem" }, error.message));
-    } finally {
-      loading = false;
-    }
-  }
+    view = fresh;
+    await showAll();
+  }, (error) => head.append(el("p", { class: "problem" }, error.message)));
 
   const timer = setInterval(showHead, 5000);
   return {
@@ -224,7 +200,6 @@ export async function workload(id, planId) {
         ? `New plan for generation ${value.plannedGeneration}: ${ms(value.predictedMs)} per step.`
         : "",
     close() {
-      closed = true;
       clearInterval(timer);
       history.close();
       bars.close();

@@ -368,14 +368,14 @@ class DashboardApiIT {
     Allocation allocation = log.committed(log.topics().of(ALLOCATIONS)).get(0);
     JsonNode pool = get("/api/pool?id=" + PoolSamples.POOL);
     assertThat(pool.at("/history/0/allocationId").textValue()).isEqualTo(allocation.allocationId());
-    assertThat(pool.at("/history/0/poolDevices").intValue()).isEqualTo(2);
-    assertThat(pool.at("/nodes/0/state").textValue()).isEqualTo("TAKEN");
-    assertThat(pool.at("/nodes/0/workloadId").textValue()).isEqualTo(POOLED);
-    JsonNode share = pool.at("/workloads/0");
+    assertThat(pool.at("/devices/1").intValue()).isEqualTo(2);
+    JsonNode share = pool.at("/allocation/workloads/0");
+    assertThat(share.get("workloadId").textValue()).isEqualTo(POOLED);
+    assertThat(pool.at("/state/pool/nodes").has(share.at("/nodes/0").textValue())).isTrue();
     assertThat(share.get("samplesPerSecond").doubleValue())
         .isEqualTo(allocation.workloads().get(0).samplesPerSecond());
-    assertThat(share.at("/curve/points/0/devices").intValue()).isEqualTo(2);
-    assertThat(share.at("/curve/simulated").booleanValue()).isTrue();
+    assertThat(pool.at("/curves/0/points/0/devices").intValue()).isEqualTo(2);
+    assertThat(pool.at("/simulatedModels/0")).isEqualTo(pool.at("/curves/0/modelId"));
     assertThat(get("/api/workload?id=" + POOLED).at("/pool/claim/leastDevices").intValue())
         .isEqualTo(2);
     assertThat(get("/api/workload?id=" + Fixtures.WORKLOAD).get("pool").isNull()).isTrue();
@@ -390,7 +390,7 @@ class DashboardApiIT {
     assertThat(table.get("fullAt").doubleValue()).isEqualTo(80);
     assertThat(table.at("/past/0/ids").doubleValue()).isEqualTo(65);
     assertThat(table.at("/past/1/atMs").longValue()).isEqualTo(T_MS);
-    assertThat(table.at("/lastResize/at").textValue()).isEqualTo("2026-11-21T10:15:30.000Z");
+    assertThat(table.get("resizedAt").textValue()).isEqualTo("2026-11-21T10:15:30.000Z");
     assertThat(table.at("/inFourWeeks/high").doubleValue()).isEqualTo(79);
     assertThat(table.at("/daysUntilFull/latest").isNull()).as("more than 180 days").isTrue();
     assertThat(table.at("/daysUntilFull/text").textValue())

@@ -31,6 +31,31 @@ abstract class DashboardOverviewPage {
     site.checkBothSchemes("overview");
   }
 
+  /** Builds the view of the page's own module with one of its workloads. */
+  @Test
+  void where_there_are_few_workloads_the_latest_plan_is_drawn_and_each_has_its_steps_over_time()
+      throws Exception {
+    site.openTable("", "Overview");
+    assertThat(browser.count(".chart svg")).as("where there are many").isZero();
+    browser.runAsync(
+        """
+        const [id, done] = arguments;
+        Promise.all([import('/lists.js'), import('/live.js')]).then(([{overview}, {state}]) => {
+          const rows = state.rows;
+          state.rows = new Map([[id, rows.get(id)]]);
+          document.querySelector('main').replaceChildren(overview().node);
+          state.rows = rows;
+          done();
+        });
+        """,
+        DashboardSite.WORKLOAD);
+    browser.await("the picture", "document.querySelector('.chart svg')");
+    assertThat(browser.text("main h2")).isEqualTo("Latest plan of " + DashboardSite.WORKLOAD);
+    assertThat(browser.find("svg.line").getAttribute("aria-label"))
+        .startsWith("Predicted steps of the latest ");
+    site.checkBothSchemes("overview-one");
+  }
+
   /** Rows are updated in batches; after a burst each row shows its latest generation. */
   @Test
   void no_update_of_a_burst_is_lost() throws Exception {

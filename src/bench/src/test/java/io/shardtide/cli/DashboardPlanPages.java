@@ -65,7 +65,7 @@ abstract class DashboardPlanPages {
                       const cost = {computeMs: 1, forwardCommMs: 1, backwardCommMs: 1, memoryBytes: 1};
                       const plan = (devices, groups = 1, layout = 'CONSECUTIVE') => ({generation: 1, predictedMs: 3,
                         deviceCosts: Array(devices).fill(cost), replication: {groups, layout}});
-                      const drawn = (diff, before, after) => diffOption(diff, before, after)({}).series
+                      const drawn = (shards, before, after) => diffOption(shards, before, after)({}).series
                         .filter((s) => s.type === 'line').flatMap((s) => s.data).filter((p) => p[0] !== null);
                       const moved = [
                         {part: {fromDevice: 1, toDevice: -1}, bytes: 20},
@@ -73,9 +73,9 @@ abstract class DashboardPlanPages {
                       // Ranks 4 and 5 of two groups are device 2 of each, or devices 4 and 5 of one group.
                       const inGroups = [{part: {fromDevice: 1, toDevice: 5}, bytes: 20}];
                       done(JSON.stringify([
-                        drawn({moved}, plan(2), plan(3)),
-                        drawn({moved: inGroups}, plan(4, 2, 'STRIDED'), plan(4, 2, 'STRIDED')),
-                        drawn({moved: inGroups}, plan(8), plan(4, 2)),
+                        drawn(moved, plan(2), plan(3)),
+                        drawn(inGroups, plan(4, 2, 'STRIDED'), plan(4, 2, 'STRIDED')),
+                        drawn(inGroups, plan(8), plan(4, 2)),
                       ]));
                     });
                     """))

@@ -91,6 +91,17 @@ final class DashboardSite implements AutoCloseable {
   static final SortedMap<Integer, String> POOLED =
       new TreeMap<>(Map.of(4, "new-arrivals", 12, "video-ranking", 24, "search-ads"));
 
+  private static final List<Integer> WIDTHS = List.of(1_280, 1_400);
+
+  /** Returns what does not fit: tables that most people read, and the page itself. */
+  private static final String TOO_WIDE =
+      """
+      const page = document.documentElement;
+      const tables = [...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth)
+        .map(box => box.ariaLabel + ' of ' + box.scrollWidth + ' pixels').filter(name => /^(Plans of|Events)/.test(name));
+      return page.scrollWidth > page.clientWidth ? [...tables, 'page of ' + page.scrollWidth] : tables;
+      """;
+
   private static final Path SCREENSHOTS = Path.of("target/dashboard");
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -454,11 +465,20 @@ final class DashboardSite implements AutoCloseable {
     checkBothSchemes(browser, name);
   }
 
-  /** As above, for the page that a browser shows; only colours depend on the scheme. */
+  /**
+   * As above, for the page that a browser shows; only colours depend on the scheme. The light one
+   * is taken from top to bottom in two widths.
+   */
   static void checkBothSchemes(Browser browser, String name) throws Exception {
     browser.scheme("light");
     assertThat(browser.violations()).as(name + ", light").isEmpty();
     browser.screenshot(SCREENSHOTS.resolve(name + "-light.png"));
+    for (int width : WIDTHS) {
+      browser.wholePage(width);
+      assertThat(browser.run(TOO_WIDE)).as("%s, %d pixels", name, width).isEqualTo(List.of());
+      browser.screenshot(SCREENSHOTS.resolve("%s-%d.png".formatted(name, width)));
+    }
+    browser.window();
     browser.scheme("dark");
     assertThat(browser.violations("color-contrast")).as(name + ", dark").isEmpty();
     browser.screenshot(SCREENSHOTS.resolve(name + "-dark.png"));

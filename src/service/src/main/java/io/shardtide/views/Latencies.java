@@ -41,10 +41,7 @@ final class Latencies {
       return OptionalDouble.empty();
     }
     double ms = Math.max(0, Duration.between(changed, writtenAt).toMillis());
-    latenciesMs.addLast(ms);
-    if (latenciesMs.size() > KEPT) {
-      latenciesMs.removeFirst();
-    }
+    Recent.add(latenciesMs, ms, KEPT);
     return OptionalDouble.of(ms);
   }
 

@@ -4,13 +4,15 @@ import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.ModelDecision;
 import java.time.Instant;
 import java.util.List;
-import java.util.OptionalDouble;
+import java.util.Optional;
+import java.util.SortedMap;
 
 /**
  * Cost models, decisions, alarms and residuals of a hardware.
  *
  * @param hardware its name
  * @param models the models that took over, in the order of the log; the last one is current
+ * @param plans the kept plans that were made with a model, by its id
  * @param decisions decisions about retrained models, the oldest first
  * @param alarms drift alarms, the oldest first
  * @param residuals measured over predicted cost over time
@@ -19,6 +21,7 @@ import java.util.OptionalDouble;
 public record LearningView(
     String hardware,
     List<PublishedModel> models,
+    SortedMap<String, ModelPlans> plans,
     List<ModelDecision> decisions,
     List<DriftAlarm> alarms,
     List<ResidualHistory.ResidualPage> residuals,
@@ -29,27 +32,27 @@ public record LearningView(
    *
    * @param modelId its id
    * @param since when it was published
-   * @param predicts whether it is the current model
    * @param description the description on its card
    * @param simulated whether it was trained on simulated costs
    * @param computeSamples number of compute samples that it was trained on
-   * @param error mean absolute relative error, as a fraction: on the recent held-out measurements
-   *     of the decision that published it, otherwise on its card's test set
-   * @param plans the latest kept plans that were made with it, the latest first, up to {@value
-   *     #PLANS}
-   * @param planCount number of kept plans that were made with it
+   * @param error mean absolute relative error on its card's test set, as a fraction
    */
   public record PublishedModel(
       String modelId,
       Instant since,
-      boolean predicts,
       String description,
       boolean simulated,
       int computeSamples,
-      OptionalDouble error,
-      List<PlanRef> plans,
-      int planCount) {
-    static final int PLANS = 20;
+      Optional<Double> error) {}
+
+  /**
+   * The kept plans that were made with a model.
+   *
+   * @param count how many
+   * @param latest the latest, the latest first, up to {@value #LATEST}
+   */
+  public record ModelPlans(int count, List<PlanRef> latest) {
+    static final int LATEST = 20;
   }
 
   /**

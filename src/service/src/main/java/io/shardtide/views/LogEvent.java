@@ -4,6 +4,7 @@ import io.shardtide.workload.Change;
 import io.shardtide.workload.WorkloadChange;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.OptionalDouble;
 
 /**
  * An event of the log, as the dashboard shows it.
@@ -26,7 +27,7 @@ public record LogEvent(
     String text,
     String code,
     Optional<String> planId,
-    Optional<Double> answeredMs) {
+    OptionalDouble answeredMs) {
 
   /** Kinds of events. */
   public enum EventKind {

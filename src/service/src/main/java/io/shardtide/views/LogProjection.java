@@ -11,20 +11,19 @@ import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.Overlap;
 import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.plan.Shortfall;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.ModelDecision;
 import io.shardtide.views.LogEvent.EventKind;
 import io.shardtide.workload.ByteSizes;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.SourcePosition;
-import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.WorkloadChange;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -32,6 +31,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 
 /** Projection of the log that the views show, bounded in size. Thread-safe. */
 final class LogProjection {
@@ -52,16 +52,10 @@ final class LogProjection {
 
   private final KnownWorkloads workloads = new KnownWorkloads();
   private final Map<String, HardwareProjection> hardware = new TreeMap<>();
-  private final Map<String, CostEvaluator> evaluators =
-      new LinkedHashMap<>() {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<String, CostEvaluator> eldest) {
-          return size() > MODELS;
-        }
-      };
+  private final Map<String, CostEvaluator> evaluators = new LinkedHashMap<>();
   private final Deque<LogEvent> events = new ArrayDeque<>();
   private final Latencies latencies = new Latencies();
-  private final List<LogEvent> newEvents = new ArrayList<>();
+  private final Deque<LogEvent> newEvents = new ArrayDeque<>();
   private long eventCount;
 
   /** See {@link KnownWorkloads#forgetUnknown}. */
@@ -88,8 +82,7 @@ final class LogProjection {
 
   synchronized void apply(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
     OptionalDouble answered = latencies.answered(plan.origin().source(), writtenAt);
-    WorkloadProjection workload = workloads.changed(plan.workloadId());
-    workload.apply(PlanSummary.of(plan, answered), at, false, kept());
+    workloads.changed(plan.workloadId()).apply(PlanSummary.of(plan, answered), at, false, kept());
     logEvent(
         EventKind.PLAN,
         writtenAt,
@@ -103,7 +96,7 @@ final class LogProjection {
                 plan.reason()),
         plan.origin().effort().name(),
         Optional.of(plan.planId()),
-        answered.isPresent() ? Optional.of(answered.getAsDouble()) : Optional.empty());
+        answered);
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, WorkloadChange event) {
@@ -119,22 +112,19 @@ final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, InfeasibleWorkload infeasible) {
-    if (infeasible.expected().isPresent()) {
-      logEvent(
-          EventKind.INFEASIBLE,
-          writtenAt,
-          infeasible.workloadId(),
-          infeasible.shortfall().message(),
-          "EXPECTED");
-      return;
+    boolean expected = infeasible.expected().isPresent();
+    if (!expected) {
+      workloads.changed(infeasible.workloadId()).apply(infeasible);
     }
-    workloads.changed(infeasible.workloadId()).apply(infeasible);
+    Shortfall shortfall = infeasible.shortfall();
     logEvent(
         EventKind.INFEASIBLE,
         writtenAt,
         infeasible.workloadId(),
-        "generation %d %s".formatted(infeasible.generation(), infeasible.shortfall().describe()),
-        infeasible.shortfall().proven() ? "PROVEN" : "NOT_FOUND");
+        expected
+            ? shortfall.message()
+            : "generation %d %s".formatted(infeasible.generation(), shortfall.describe()),
+        expected ? "EXPECTED" : shortfall.proven() ? "PROVEN" : "NOT_FOUND");
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, PlanStatus status) {
@@ -151,12 +141,11 @@ final class LogProjection {
                 status.reason().map(reason -> ": " + reason).orElse("")),
         status.kind().name(),
         Optional.of(status.planId()),
-        Optional.empty());
+        OptionalDouble.empty());
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, MeasuredCosts costs) {
-    WorkloadProjection workload = workloads.changed(costs.workloadId());
-    workload.apply(MeasuredStep.of(costs), kept());
+    workloads.changed(costs.workloadId()).apply(MeasuredStep.of(costs), kept());
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, CostSample sample) {
@@ -186,7 +175,9 @@ final class LogProjection {
 
   synchronized void apply(SourcePosition at, Instant writtenAt, ModelBundle bundle) {
     hardware(bundle.hardware()).apply(bundle, writtenAt);
-    evaluators.computeIfAbsent(bundle.modelId(), id -> new CostModel(bundle).evaluator());
+    if (!evaluators.containsKey(bundle.modelId())) {
+      Recent.put(evaluators, bundle.modelId(), new CostModel(bundle).evaluator(), MODELS);
+    }
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, CostPredictions part) {
@@ -197,20 +188,9 @@ final class LogProjection {
     workloads.changed(forecasts.workloadId()).apply(WorkloadForecasts.of(forecasts));
   }
 
-  synchronized void forecastsDeleted(String workloadId) {
-    workloads.applyTombstone(workloadId, WorkloadProjection::forecastsDeleted);
-  }
-
-  synchronized void tableDropped(String workloadId, String table) {
-    workloads.applyTombstone(workloadId, workload -> workload.tableDropped(table));
-  }
-
-  synchronized void planDeleted(String workloadId) {
-    workloads.applyTombstone(workloadId, WorkloadProjection::planDeleted);
-  }
-
-  synchronized void predictionsDeleted(String workloadId) {
-    workloads.applyTombstone(workloadId, WorkloadProjection::predictionsDeleted);
+  /** Applies a tombstone of a compacted topic. */
+  synchronized void delete(String workloadId, Consumer<WorkloadProjection> tombstone) {
+    workloads.applyTombstone(workloadId, tombstone);
   }
 
   private void logEvent(EventKind kind, Instant at, String about, String text, String code) {
@@ -219,7 +199,7 @@ final class LogProjection {
 
   private void logEvent(
       EventKind kind, Instant at, Optional<String> about, String text, String code) {
-    logEvent(kind, at, about, text, code, Optional.empty(), Optional.empty());
+    logEvent(kind, at, about, text, code, Optional.empty(), OptionalDouble.empty());
   }
 
   private void logEvent(
@@ -229,29 +209,21 @@ final class LogProjection {
       String text,
       String code,
       Optional<String> planId,
-      Optional<Double> answeredMs) {
+      OptionalDouble answeredMs) {
     LogEvent event = new LogEvent(++eventCount, kind, at, about, text, code, planId, answeredMs);
-    events.addLast(event);
-    newEvents.add(event);
-    if (events.size() > EVENTS) {
-      events.removeFirst();
-    }
-    if (newEvents.size() > EVENTS) {
-      newEvents.remove(0);
-    }
+    Recent.add(events, event, EVENTS);
+    Recent.add(newEvents, event, EVENTS);
   }
 
   /** Returns the updates since the last call. */
   synchronized List<ViewUpdate> drainUpdates() {
     hardware.values().forEach(HardwareProjection::closeMeasurements);
     List<ViewUpdate> updates = new ArrayList<>();
-    newEvents.forEach(event -> updates.add(new ViewUpdate.EventLogged(event)));
+    newEvents.forEach(event -> updates.add(new ViewUpdate("event", Optional.empty(), event)));
     for (String id : workloads.drainChanged()) {
-      updates.add(
-          workloads
-              .get(id)
-              .map(workload -> (ViewUpdate) new ViewUpdate.WorkloadChanged(row(workload)))
-              .orElseGet(() -> new ViewUpdate.WorkloadRemoved(id)));
+      Optional<WorkloadRow> row = workloads.get(id).map(this::row);
+      Object data = row.isPresent() ? row.get() : Map.of("workloadId", id);
+      updates.add(ViewUpdate.ofRow(row.isPresent() ? "workload" : "deleted", "workload", id, data));
     }
     newEvents.clear();
     return updates;
@@ -284,7 +256,12 @@ final class LogProjection {
     return List.copyOf(events);
   }
 
-  synchronized Optional<WorkloadView> workload(String id) {
+  /**
+   * Returns a workload; empty if it does not exist.
+   *
+   * @param pool what it asks of a pool and has of it
+   */
+  synchronized Optional<WorkloadView> workload(String id, Optional<PoolShare> pool) {
     return workloads
         .get(id)
         .map(
@@ -296,7 +273,7 @@ final class LogProjection {
                     w.plans(),
                     w.measured(),
                     w.forecasts(),
-                    Optional.empty()));
+                    pool));
   }
 
   synchronized Optional<WorkloadProjection.LocatedPlan> plan(String planId) {
@@ -304,59 +281,24 @@ final class LogProjection {
   }
 
   synchronized Optional<PlanSummary> summary(String planId) {
-    return plan(planId)
-        .flatMap(
-            located ->
-                workloads.get(located.summary().workloadId()).orElseThrow().plans().stream()
-                    .filter(plan -> plan.planId().equals(planId))
-                    .findFirst());
+    return workloads.all().stream().flatMap(w -> w.summary(planId).stream()).findFirst();
   }
 
   synchronized Optional<List<TableRow>> tables(String workloadId) {
-    Optional<WorkloadProjection> known = workloads.get(workloadId);
-    if (known.isEmpty()) {
-      return Optional.empty();
-    }
-    WorkloadProjection workload = known.get();
-    Map<String, OptionalDouble> aloneMs = new HashMap<>();
-    double sum = 0;
-    for (Map.Entry<String, TableSummary> table : workload.tables().entrySet()) {
-      OptionalDouble ms = aloneMs(table.getValue());
-      aloneMs.put(table.getKey(), ms);
-      sum += ms.orElse(0);
-    }
-    double total = sum;
-    List<TableRow> rows = new ArrayList<>();
-    workload
-        .tables()
-        .forEach(
-            (name, summary) -> {
-              TableSpec table = summary.table();
-              OptionalDouble ms = aloneMs.get(name);
-              rows.add(
-                  new TableRow(
-                      name,
-                      table.rows(),
-                      table.columns(),
-                      table.poolingFactor(),
-                      table.bytesPerElement(),
-                      table.stateBytesPerElement(),
-                      table.stateBytesPerRow(),
-                      table.bytes(),
-                      ms,
-                      ms.isPresent() && total > 0
-                          ? OptionalDouble.of(ms.getAsDouble() / total)
-                          : OptionalDouble.empty()));
-            });
-    return Optional.of(rows);
+    return workloads
+        .get(workloadId)
+        .map(
+            workload ->
+                workload.tables().values().stream()
+                    .map(table -> TableRow.of(table.table(), aloneMs(table)))
+                    .toList());
   }
 
   private OptionalDouble aloneMs(TableSummary table) {
     CostEvaluator evaluator = evaluators.get(table.modelId());
-    if (evaluator == null) {
-      return OptionalDouble.empty();
-    }
-    return OptionalDouble.of(evaluator.aloneMs(table.table(), table.tower()));
+    return evaluator == null
+        ? OptionalDouble.empty()
+        : OptionalDouble.of(evaluator.aloneMs(table.table(), table.tower()));
   }
 
   /**
@@ -365,13 +307,11 @@ final class LogProjection {
    * @param groupSize devices of a replica group of the later plan
    * @param ranks devices of all its groups
    */
-  synchronized OptionalLong bytes(String workloadId, Overlap part, int groupSize, int ranks) {
+  synchronized Optional<Long> bytes(String workloadId, Overlap part, int groupSize, int ranks) {
     return workloads
         .get(workloadId)
         .map(workload -> workload.tables().get(part.table()))
-        .map(known -> part.region().bytes(known.table()) * part.receivers(groupSize, ranks))
-        .map(OptionalLong::of)
-        .orElse(OptionalLong.empty());
+        .map(known -> part.region().bytes(known.table()) * part.receivers(groupSize, ranks));
   }
 
   /** Returns how many workloads other topics name that no compacted topic has. */

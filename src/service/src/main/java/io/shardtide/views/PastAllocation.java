@@ -2,7 +2,6 @@ package io.shardtide.views;
 
 import io.shardtide.pool.AllocationQuality;
 import java.time.Instant;
-import java.util.OptionalInt;
 import java.util.SortedMap;
 
 /**
@@ -11,7 +10,6 @@ import java.util.SortedMap;
  * @param allocationId its id
  * @param generation the pool's generation; several allocations may have one, if curves changed
  * @param allocatedAt timestamp of its record
- * @param poolDevices devices that the pool had in that generation; empty if that is not known
  * @param devices devices of each workload that has any, by its id
  * @param quality how good it is
  */
@@ -19,6 +17,5 @@ public record PastAllocation(
     String allocationId,
     long generation,
     Instant allocatedAt,
-    OptionalInt poolDevices,
     SortedMap<String, Integer> devices,
     AllocationQuality quality) {}

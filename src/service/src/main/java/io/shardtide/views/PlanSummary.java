@@ -8,6 +8,7 @@ import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.Replication;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
+import io.soabase.recordbuilder.core.RecordBuilder;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
@@ -46,6 +47,7 @@ import java.util.OptionalDouble;
  * @param searchMillis duration of the search, in milliseconds
  * @param fate the last status that a trainer reported
  */
+@RecordBuilder
 public record PlanSummary(
     String planId,
     String workloadId,
@@ -58,7 +60,7 @@ public record PlanSummary(
     Instant createdAt,
     OptionalDouble answeredMs,
     double predictedMs,
-    OptionalDouble beforeMs,
+    Optional<Double> beforeMs,
     double lowerBoundMs,
     int devices,
     Replication replication,
@@ -71,7 +73,7 @@ public record PlanSummary(
     List<DeviceSpeed> slow,
     long evaluations,
     double searchMillis,
-    Optional<PlanState> fate) {
+    Optional<PlanStatus> fate) {
 
   /** Copies mutable components. */
   public PlanSummary {
@@ -83,27 +85,6 @@ public record PlanSummary(
       Comparator.comparingLong(PlanSummary::generation)
           .thenComparing(PlanSummary::createdAt)
           .thenComparing(PlanSummary::planId);
-
-  /**
-   * The state of a plan, as its trainer reported it.
-   *
-   * @param kind adopted, rejected or finished moving
-   * @param step training step of the report
-   * @param source who reported
-   * @param reason why it was rejected
-   * @param occurredAt when it was reported
-   */
-  public record PlanState(
-      PlanStatus.StatusKind kind,
-      long step,
-      String source,
-      Optional<String> reason,
-      Instant occurredAt) {
-    static PlanState of(PlanStatus status) {
-      return new PlanState(
-          status.kind(), status.step(), status.source(), status.reason(), status.occurredAt());
-    }
-  }
 
   static PlanSummary of(ShardingPlan plan, OptionalDouble answeredMs) {
     return new PlanSummary(
@@ -118,7 +99,7 @@ public record PlanSummary(
         plan.run().createdAt(),
         answeredMs,
         plan.predictedMs(),
-        OptionalDouble.empty(),
+        Optional.empty(),
         plan.prediction().insight().lowerBoundMs(),
         plan.ranks(),
         plan.replication(),
@@ -143,40 +124,5 @@ public record PlanSummary(
       last = Math.max(last, start);
     }
     return sum > 0 ? last * plan.prediction().deviceCosts().size() / sum - 1 : 0;
-  }
-
-  /** Returns the number of devices of a replica group. */
-  int groupSize() {
-    return devices / replication.groups().count();
-  }
-
-  /** Returns this summary with the previous plan's predicted cost and the reported state. */
-  PlanSummary with(OptionalDouble before, Optional<PlanState> newFate) {
-    return new PlanSummary(
-        planId,
-        workloadId,
-        generation,
-        firstGeneration,
-        effort,
-        modelId,
-        previousPlanId,
-        reason,
-        createdAt,
-        answeredMs,
-        predictedMs,
-        before,
-        lowerBoundMs,
-        devices,
-        replication,
-        tables,
-        shards,
-        moves,
-        movedBytes,
-        imbalance,
-        bottleneck,
-        slow,
-        evaluations,
-        searchMillis,
-        newFate);
   }
 }

@@ -12,25 +12,22 @@ import io.shardtide.pool.PoolNode;
 import io.shardtide.pool.PoolState;
 import io.shardtide.pool.ThroughputCurve;
 import io.shardtide.pool.WorkloadAllocation;
-import io.shardtide.views.PoolNodeView.NodeState;
-import io.shardtide.views.PoolNodeView.TransferView;
+import io.shardtide.views.PoolView.LostNode;
+import io.shardtide.views.PoolView.PastTransfer;
 import java.time.Instant;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 /** One pool, bounded in size. Its events are applied as the planner applies them. */
 final class PoolProjection {
@@ -51,21 +48,17 @@ final class PoolProjection {
 
   private final Map<String, LostNode> lost = new LinkedHashMap<>();
   private final Map<String, ThroughputCurve> curves = new LinkedHashMap<>();
-  private final Map<String, TransferView> transfers = new LinkedHashMap<>();
+  private final Map<String, PastTransfer> transfers = new LinkedHashMap<>();
   private final Deque<PastAllocation> history = new ArrayDeque<>();
 
   /** Number of devices from a generation on. */
   private final TreeMap<Long, Integer> devicesFrom = new TreeMap<>();
 
   private final PoolHistory events;
-  private Map<String, String> holders = Map.of();
-  private Optional<DatedAllocation> latest = Optional.empty();
+  private Optional<Allocation> latest = Optional.empty();
+  private Optional<Instant> allocatedAt = Optional.empty();
   private Optional<Instant> changedAt = Optional.empty();
   private int historyShares;
-
-  private record LostNode(PoolNode node, Instant at) {}
-
-  private record DatedAllocation(Allocation allocation, Instant at) {}
 
   PoolProjection(String id) {
     events = new PoolHistory(id);
@@ -89,7 +82,7 @@ final class PoolProjection {
         .forEach(
             (name, node) -> {
               if (!nodes.containsKey(name)) {
-                putBounded(lost, name, new LostNode(node, at), LOST);
+                Recent.put(lost, name, new LostNode(node, at), LOST);
               }
             });
     lost.keySet().removeAll(nodes.keySet());
@@ -106,19 +99,17 @@ final class PoolProjection {
     report
         .curve()
         .ifPresentOrElse(
-            curve -> putBounded(curves, report.workloadId(), curve, PoolState.MAX_CLAIMS),
+            curve -> Recent.put(curves, report.workloadId(), curve, PoolState.MAX_CLAIMS),
             () -> curves.remove(report.workloadId()));
   }
 
   /** Takes a record of allocations, which has all of them in their order. */
   void apply(Allocation allocation, Instant at) {
-    if (history.stream().noneMatch(past -> past.allocationId().equals(allocation.allocationId()))) {
+    if (!isKnown(allocation)) {
       remember(allocation, at);
       for (NodeTransfer transfer : allocation.transfers()) {
-        TransferView view =
-            new TransferView(
-                allocation.generation(), transfer.from(), transfer.to(), transfer.reason());
-        putBounded(transfers, transfer.node(), view, TRANSFERS);
+        PastTransfer past = new PastTransfer(allocation.generation(), transfer);
+        Recent.put(transfers, transfer.node(), past, TRANSFERS);
       }
     }
     takeLatest(allocation, at);
@@ -126,18 +117,25 @@ final class PoolProjection {
 
   /** Takes a record of current-allocations, whose allocation may be older than the history. */
   void applyCurrent(Allocation allocation, Instant at) {
-    if (history.stream().noneMatch(past -> past.allocationId().equals(allocation.allocationId()))) {
+    if (!isKnown(allocation)) {
       takeLatest(allocation, at);
     }
   }
 
+  private boolean isKnown(Allocation allocation) {
+    return history.stream().anyMatch(p -> p.allocationId().equals(allocation.allocationId()));
+  }
+
   private void takeLatest(Allocation allocation, Instant at) {
-    if (latest.isPresent() && latest.get().allocation().generation() > allocation.generation()) {
-      return;
+    if (allocatedGeneration() <= allocation.generation()) {
+      latest = Optional.of(allocation);
+      allocatedAt = Optional.of(at);
+      changedAt = Optional.of(at);
     }
-    latest = Optional.of(new DatedAllocation(allocation, at));
-    changedAt = Optional.of(at);
-    holders = allocation.holders();
+  }
+
+  private long allocatedGeneration() {
+    return latest.map(Allocation::generation).orElse(0L);
   }
 
   private void remember(Allocation allocation, Instant at) {
@@ -149,23 +147,10 @@ final class PoolProjection {
     }
     history.addLast(
         new PastAllocation(
-            allocation.allocationId(),
-            allocation.generation(),
-            at,
-            OptionalInt.empty(),
-            devices,
-            allocation.quality()));
+            allocation.allocationId(), allocation.generation(), at, devices, allocation.quality()));
     historyShares += devices.size();
     while (history.size() > HISTORY || historyShares > HISTORY_SHARES) {
       historyShares -= history.removeFirst().devices().size();
-    }
-  }
-
-  private static <V> void putBounded(Map<String, V> kept, String key, V value, int most) {
-    kept.remove(key);
-    kept.put(key, value);
-    if (kept.size() > most) {
-      kept.remove(kept.keySet().iterator().next());
     }
   }
 
@@ -177,10 +162,6 @@ final class PoolProjection {
     return state.pool().map(Pool::devices).orElse(0);
   }
 
-  private Optional<AllocationQuality> quality() {
-    return latest.map(l -> l.allocation().quality());
-  }
-
   /**
    * Returns the row.
    *
@@ -189,8 +170,9 @@ final class PoolProjection {
   PoolRow row(Predicate<String> simulated) {
     PoolState state = events.state();
     SortedMap<String, PoolNode> nodes = nodes(state);
-    Optional<AllocationQuality> quality = quality();
+    SortedMap<String, String> holders = latest.map(Allocation::holders).orElseGet(TreeMap::new);
     Set<String> running = Set.copyOf(holders.values());
+    Optional<AllocationQuality> quality = latest.map(Allocation::quality);
     return new PoolRow(
         state.id(),
         state.generation(),
@@ -202,17 +184,20 @@ final class PoolProjection {
         devices(state),
         state.claims().size(),
         (int) state.claims().keySet().stream().filter(w -> !running.contains(w)).count(),
-        latest.map(l -> l.allocation().allocationId()),
-        latest.map(l -> l.allocation().generation()).orElse(0L),
-        value(quality.map(AllocationQuality::weightedThroughput)),
-        value(quality.map(AllocationQuality::fairnessLoss)),
-        value(quality.map(AllocationQuality::gap)),
-        curves.values().stream().anyMatch(curve -> simulated.test(curve.modelId())),
+        latest.map(Allocation::allocationId),
+        allocatedGeneration(),
+        quality.map(AllocationQuality::weightedThroughput),
+        quality.map(AllocationQuality::fairnessLoss),
+        quality.map(AllocationQuality::gap),
+        !simulatedModels(simulated).isEmpty(),
         changedAt);
   }
 
-  private static OptionalDouble value(Optional<Double> value) {
-    return value.isPresent() ? OptionalDouble.of(value.get()) : OptionalDouble.empty();
+  private SortedSet<String> simulatedModels(Predicate<String> simulated) {
+    return curves.values().stream()
+        .map(ThroughputCurve::modelId)
+        .filter(simulated)
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
   /**
@@ -221,81 +206,25 @@ final class PoolProjection {
    * @param simulated whether a model was trained on simulated costs
    */
   PoolView view(Predicate<String> simulated) {
-    SortedSet<String> workloads = new TreeSet<>(events.state().claims().keySet());
-    latest.ifPresent(l -> l.allocation().workloads().forEach(w -> workloads.add(w.workloadId())));
     return new PoolView(
         row(simulated),
-        latest.map(l -> l.allocation().policy()),
-        quality(),
-        latest.map(DatedAllocation::at),
-        nodes(),
-        workloads.stream().flatMap(w -> share(w, simulated).stream()).toList(),
-        history.stream().map(this::withDevices).toList());
-  }
-
-  /** The events of a generation may be read after its allocation. */
-  private PastAllocation withDevices(PastAllocation past) {
-    Map.Entry<Long, Integer> devices = devicesFrom.floorEntry(past.generation());
-    return new PastAllocation(
-        past.allocationId(),
-        past.generation(),
-        past.allocatedAt(),
-        devices == null ? OptionalInt.empty() : OptionalInt.of(devices.getValue()),
-        past.devices(),
-        past.quality());
-  }
-
-  private List<PoolNodeView> nodes() {
-    List<PoolNodeView> views = new ArrayList<>();
-    for (PoolNode node : nodes(events.state()).values()) {
-      Optional<String> holder = Optional.ofNullable(holders.get(node.name()));
-      views.add(
-          new PoolNodeView(
-              node.name(),
-              node.rack(),
-              holder.isPresent() ? NodeState.TAKEN : NodeState.FREE,
-              holder,
-              Optional.empty(),
-              Optional.ofNullable(transfers.get(node.name()))));
-    }
-    for (LostNode gone : lost.values()) {
-      String name = gone.node().name();
-      Optional<TransferView> transfer = Optional.ofNullable(transfers.get(name));
-      views.add(
-          new PoolNodeView(
-              name,
-              gone.node().rack(),
-              NodeState.LOST,
-              Optional.ofNullable(holders.get(name)).or(() -> transfer.map(TransferView::from)),
-              Optional.of(gone.at()),
-              transfer));
-    }
-    views.sort(Comparator.comparing(PoolNodeView::name));
-    return views;
+        events.state(),
+        latest,
+        allocatedAt,
+        List.copyOf(lost.values()),
+        new TreeMap<>(transfers),
+        List.copyOf(curves.values()),
+        simulatedModels(simulated),
+        new TreeMap<>(devicesFrom),
+        List.copyOf(history));
   }
 
   /** Returns what a workload asks and has; empty if that is nothing. */
-  Optional<PoolShare> share(String workloadId, Predicate<String> simulated) {
-    PoolState state = events.state();
-    Optional<Claim> claim = Optional.ofNullable(state.claims().get(workloadId));
-    Optional<WorkloadAllocation> has = latest.flatMap(l -> l.allocation().of(workloadId));
-    if (claim.isEmpty() && has.filter(h -> h.devices() > 0).isEmpty()) {
-      return Optional.empty();
-    }
-    int nodes = has.map(h -> h.nodes().size()).orElse(0);
-    return Optional.of(
-        new PoolShare(
-            workloadId,
-            state.id(),
-            claim,
-            has.map(WorkloadAllocation::nodes).orElse(List.of()),
-            has.map(WorkloadAllocation::devices).orElse(0),
-            (double) nodes / Math.max(Math.max(1, nodes), nodes(state).size()),
-            value(has.map(WorkloadAllocation::fairNodes)),
-            value(has.map(WorkloadAllocation::samplesPerSecond).filter(s -> s > 0)),
-            has.map(WorkloadAllocation::change),
-            has.map(WorkloadAllocation::reason),
-            Optional.ofNullable(curves.get(workloadId))
-                .map(curve -> PoolCurve.of(curve, simulated.test(curve.modelId())))));
+  Optional<PoolShare> share(String workloadId) {
+    Optional<Claim> claim = Optional.ofNullable(events.state().claims().get(workloadId));
+    Optional<WorkloadAllocation> has = latest.flatMap(l -> l.of(workloadId));
+    return claim.isEmpty() && has.filter(h -> h.devices() > 0).isEmpty()
+        ? Optional.empty()
+        : Optional.of(new PoolShare(events.state().id(), claim, has));
   }
 }

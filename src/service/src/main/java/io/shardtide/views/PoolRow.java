@@ -2,7 +2,6 @@ package io.shardtide.views;
 
 import java.time.Instant;
 import java.util.Optional;
-import java.util.OptionalDouble;
 
 /**
  * A pool, as the list of pools shows it.
@@ -39,8 +38,8 @@ public record PoolRow(
     int waiting,
     Optional<String> allocationId,
     long allocatedGeneration,
-    OptionalDouble weightedThroughput,
-    OptionalDouble fairnessLoss,
-    OptionalDouble gap,
+    Optional<Double> weightedThroughput,
+    Optional<Double> fairnessLoss,
+    Optional<Double> gap,
     boolean simulated,
     Optional<Instant> changedAt) {}

@@ -1,27 +1,56 @@
 package io.shardtide.views;
 
-import io.shardtide.pool.AllocationPolicy;
-import io.shardtide.pool.AllocationQuality;
+import io.shardtide.pool.Allocation;
+import io.shardtide.pool.NodeTransfer;
+import io.shardtide.pool.PoolNode;
+import io.shardtide.pool.PoolState;
+import io.shardtide.pool.ThroughputCurve;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.SortedSet;
 
 /**
- * A pool with its nodes, the workloads that share it, and its latest allocations.
+ * A pool, its latest allocations, and the curves of the workloads that share it.
  *
  * @param row its row
- * @param policy how it was allocated the last time; empty before the first allocation
- * @param quality how good that allocation is
+ * @param state its nodes and the claims on it
+ * @param allocation its latest allocation; empty before the first
  * @param allocatedAt timestamp of that allocation
- * @param nodes its nodes, and the latest that it lost, by name
- * @param workloads the workloads with a claim or with nodes, by id
+ * @param lost the latest nodes that it lost and did not get back, the first ones first
+ * @param transfers the latest allocation that took a node from a workload, by node
+ * @param curves predicted throughput of workloads by number of devices; without those that are
+ *     older than what the dashboard reads
+ * @param simulatedModels models of these curves that were trained on simulated costs
+ * @param devices devices that it has from a generation on
  * @param history its latest allocations, the oldest first
  */
 public record PoolView(
     PoolRow row,
-    Optional<AllocationPolicy> policy,
-    Optional<AllocationQuality> quality,
+    PoolState state,
+    Optional<Allocation> allocation,
     Optional<Instant> allocatedAt,
-    List<PoolNodeView> nodes,
-    List<PoolShare> workloads,
-    List<PastAllocation> history) {}
+    List<LostNode> lost,
+    SortedMap<String, PastTransfer> transfers,
+    List<ThroughputCurve> curves,
+    SortedSet<String> simulatedModels,
+    SortedMap<Long, Integer> devices,
+    List<PastAllocation> history) {
+
+  /**
+   * A node that the pool lost.
+   *
+   * @param node the node
+   * @param at when it was lost
+   */
+  public record LostNode(PoolNode node, Instant at) {}
+
+  /**
+   * How a workload lost a node.
+   *
+   * @param generation the pool's generation
+   * @param transfer the node, from which workload to which, and why
+   */
+  public record PastTransfer(long generation, NodeTransfer transfer) {}
+}

@@ -53,7 +53,8 @@ final class PoolsProjection {
         changed.stream()
             .map(pools::get)
             .filter(PoolProjection::exists)
-            .<ViewUpdate>map(pool -> new ViewUpdate.PoolChanged(pool.row(simulated)))
+            .map(pool -> pool.row(simulated))
+            .map(row -> ViewUpdate.ofRow("pool", "pool", row.poolId(), row))
             .toList();
     changed.clear();
     return updates;
@@ -74,8 +75,6 @@ final class PoolsProjection {
 
   /** Returns what a workload asks of a pool and has of it; it has a claim on one at most. */
   synchronized Optional<PoolShare> share(String workloadId) {
-    return pools.values().stream()
-        .flatMap(pool -> pool.share(workloadId, simulated).stream())
-        .findFirst();
+    return pools.values().stream().flatMap(pool -> pool.share(workloadId).stream()).findFirst();
   }
 }

@@ -131,7 +131,8 @@ public final class ResidualHistory {
     double common = Attribution.of(residuals).common();
     line.window = ResidualMonitor.COMMON.add(line.window.forModel(of.modelId()), common);
     Optional<Baseline> baseline = line.window.baseline();
-    line.points.addLast(
+    Recent.add(
+        line.points,
         new Point(
             of.measuredAt(),
             of.planId(),
@@ -139,10 +140,8 @@ public final class ResidualHistory {
             StrictMath.exp(common),
             ratio(baseline, 0),
             ratio(baseline, -ResidualMonitor.COMMON.minShift()),
-            ratio(baseline, ResidualMonitor.COMMON.minShift())));
-    if (line.points.size() > POINTS) {
-      line.points.removeFirst();
-    }
+            ratio(baseline, ResidualMonitor.COMMON.minShift())),
+        POINTS);
     if (ResidualMonitor.COMMON.isAlarm(line.window)) {
       line.window = ResidualWindow.begin(of.modelId());
     }

@@ -1,5 +1,6 @@
 package io.shardtide.views;
 
+import io.shardtide.workload.TableSpec;
 import java.util.OptionalDouble;
 
 /**
@@ -15,7 +16,6 @@ import java.util.OptionalDouble;
  * @param bytes bytes of the whole table in one shard
  * @param aloneMs predicted compute time of a step, in milliseconds, if a device held this table
  *     alone; empty if the model is not on the log
- * @param share {@code aloneMs} as a fraction of its sum over the workload's tables
  */
 public record TableRow(
     String name,
@@ -26,5 +26,17 @@ public record TableRow(
     double optimizerBytesPerElement,
     double optimizerBytesPerRow,
     long bytes,
-    OptionalDouble aloneMs,
-    OptionalDouble share) {}
+    OptionalDouble aloneMs) {
+  static TableRow of(TableSpec table, OptionalDouble aloneMs) {
+    return new TableRow(
+        table.name(),
+        table.rows(),
+        table.columns(),
+        table.poolingFactor(),
+        table.bytesPerElement(),
+        table.stateBytesPerElement(),
+        table.stateBytesPerRow(),
+        table.bytes(),
+        aloneMs);
+  }
+}

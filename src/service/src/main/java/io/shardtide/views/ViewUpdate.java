@@ -1,39 +1,22 @@
 package io.shardtide.views;
 
-/** A change of the views. */
-public sealed interface ViewUpdate {
-  /**
-   * A workload changed.
-   *
-   * @param row its new row
-   */
-  record WorkloadChanged(WorkloadRow row) implements ViewUpdate {}
+import java.util.Optional;
 
-  /**
-   * A workload was deleted.
-   *
-   * @param workloadId the workload
-   */
-  record WorkloadRemoved(String workloadId) implements ViewUpdate {}
+/**
+ * A change of the views.
+ *
+ * @param event its kind: {@code workload}, {@code deleted}, {@code pool}, {@code event} or {@code
+ *     statistics}
+ * @param key what it replaces: of the updates with one key only the latest counts; empty for events
+ * @param data the new row, event or statistics
+ */
+public record ViewUpdate(String event, Optional<String> key, Object data) {
+  static ViewUpdate ofRow(String event, String kind, String id, Object data) {
+    return new ViewUpdate(event, Optional.of(kind + " " + id), data);
+  }
 
-  /**
-   * A pool changed: its nodes, a claim, a curve or its allocation.
-   *
-   * @param row its new row
-   */
-  record PoolChanged(PoolRow row) implements ViewUpdate {}
-
-  /**
-   * An event was read from the log.
-   *
-   * @param event the event
-   */
-  record EventLogged(LogEvent event) implements ViewUpdate {}
-
-  /**
-   * The planner's statistics, sent once a second.
-   *
-   * @param statistics the new statistics
-   */
-  record StatisticsChanged(PlannerStatistics statistics) implements ViewUpdate {}
+  /** Returns the planner's statistics, sent once a second. */
+  public static ViewUpdate of(PlannerStatistics statistics) {
+    return new ViewUpdate("statistics", Optional.of("statistics"), statistics);
+  }
 }

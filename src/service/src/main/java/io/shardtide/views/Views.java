@@ -19,13 +19,16 @@ import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 
 import io.shardtide.client.Endpoint;
+import io.shardtide.log.RecordHandler;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.plan.PlanDiff;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.views.DiffView.MovedShard;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Registry;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.time.Duration;
@@ -54,11 +57,11 @@ public final class Views implements AutoCloseable {
   /** The same for topics whose records may be large. */
   private static final StartPosition RECENT_LARGE = StartPosition.last(300);
 
-  /** The same for samples: a measurement has one for each device. */
-  private static final StartPosition RECENT_SAMPLES = StartPosition.last(5000);
-
-  /** The same for curves: each change of a workload's tables has one of about a kilobyte. */
-  private static final StartPosition RECENT_CURVES = StartPosition.last(5000);
+  /**
+   * The same for samples, of which a measurement has one for each device, and for curves, of which
+   * each change of a workload's tables has one of about a kilobyte.
+   */
+  private static final StartPosition RECENT_SMALL = StartPosition.last(5000);
 
   private final Topics topics;
   private final Registry registry;
@@ -82,9 +85,7 @@ public final class Views implements AutoCloseable {
     lag = new ConsumerLag(endpoint);
     statistics = projection.statistics(lag.now(), false);
     recent =
-        recent(endpoint.reader(registry))
-            .onTombstone(topics.of(CURRENT_PLANS), (at, key) -> projection.planDeleted(key))
-            .latestOnlyAtStart(topics.of(CURRENT_PLANS))
+        followWorkloads(endpoint.reader(registry))
             .onCaughtUp(() -> caughtUp = true)
             .every(UPDATES, this::sendUpdates)
             .every(STATISTICS, this::sendStatistics)
@@ -96,7 +97,8 @@ public final class Views implements AutoCloseable {
       followPools();
     }
     if (extensions.contains(Extension.GROWTH)) {
-      followForecasts();
+      followLatest(
+          recent, CURRENT_FORECASTS, projection::apply, WorkloadProjection::forecastsDeleted);
     }
     tables =
         endpoint
@@ -129,9 +131,9 @@ public final class Views implements AutoCloseable {
     return new Views(endpoint, extensions, failed);
   }
 
-  private TopicReader recent(TopicReader reader) {
+  private TopicReader followWorkloads(TopicReader reader) {
+    followLatest(reader, CURRENT_PLANS, projection::applyCurrent, WorkloadProjection::planDeleted);
     return reader
-        .handle(topics.of(CURRENT_PLANS), StartPosition.BEGINNING, projection::applyCurrent)
         .handle(topics.of(WORKLOAD_CHANGES), RECENT_LARGE, projection::apply)
         .handle(topics.of(SHARDING_PLANS), RECENT_LARGE, projection::apply)
         .handle(
@@ -141,7 +143,7 @@ public final class Views implements AutoCloseable {
                 accepted.status().ifPresent(status -> projection.apply(at, writtenAt, status)))
         .handle(topics.of(MEASURED_COSTS), RECENT, projection::apply)
         .handle(topics.of(INFEASIBLE_WORKLOADS), RECENT, projection::apply)
-        .handle(topics.of(TRAINING_SAMPLES), RECENT_SAMPLES, projection::apply)
+        .handle(topics.of(TRAINING_SAMPLES), RECENT_SMALL, projection::apply)
         .handle(topics.of(DRIFT_ALARMS), RECENT, projection::apply)
         .handle(topics.of(MODEL_DECISIONS), RECENT, projection::apply)
         .handle(topics.of(COST_MODELS), RECENT, projection::apply)
@@ -151,17 +153,21 @@ public final class Views implements AutoCloseable {
   private void followPools() {
     recent
         .handle(topics.of(POOL_CHANGES), StartPosition.BEGINNING, pools::apply)
-        .handle(topics.of(THROUGHPUT_CURVES), RECENT_CURVES, pools::apply)
+        .handle(topics.of(THROUGHPUT_CURVES), RECENT_SMALL, pools::apply)
         .handle(topics.of(ALLOCATIONS), RECENT_LARGE, pools::apply)
         .handle(topics.of(CURRENT_ALLOCATIONS), StartPosition.BEGINNING, pools::applyCurrent)
         .latestOnlyAtStart(topics.of(CURRENT_ALLOCATIONS));
   }
 
-  private void followForecasts() {
-    recent
-        .handle(topics.of(CURRENT_FORECASTS), StartPosition.BEGINNING, projection::apply)
-        .onTombstone(topics.of(CURRENT_FORECASTS), (at, key) -> projection.forecastsDeleted(key))
-        .latestOnlyAtStart(topics.of(CURRENT_FORECASTS));
+  private <V> void followLatest(
+      TopicReader reader,
+      TopicType<V> type,
+      RecordHandler<V> handler,
+      Consumer<WorkloadProjection> tombstone) {
+    reader
+        .handle(topics.of(type), StartPosition.BEGINNING, handler)
+        .onTombstone(topics.of(type), (at, id) -> projection.delete(id, tombstone))
+        .latestOnlyAtStart(topics.of(type));
   }
 
   private void sendUpdates() {
@@ -173,7 +179,7 @@ public final class Views implements AutoCloseable {
 
   private void sendStatistics() {
     statistics = projection.statistics(lag.now(), tablesAreRead);
-    notifyListeners(new ViewUpdate.StatisticsChanged(statistics));
+    notifyListeners(ViewUpdate.of(statistics));
   }
 
   private void forgetUnknown() {
@@ -184,10 +190,10 @@ public final class Views implements AutoCloseable {
 
   private void predictionDeleted(String keyText) {
     PredictionKey key = PredictionKey.parse(keyText);
-    key.table()
-        .ifPresentOrElse(
-            table -> projection.tableDropped(key.workloadId(), table),
-            () -> projection.predictionsDeleted(key.workloadId()));
+    projection.delete(
+        key.workloadId(),
+        workload ->
+            key.table().ifPresentOrElse(workload::tableDropped, workload::predictionsDeleted));
   }
 
   private void notifyListeners(ViewUpdate update) {
@@ -226,7 +232,7 @@ public final class Views implements AutoCloseable {
 
   /** Returns a workload; empty if it does not exist. */
   public Optional<WorkloadView> workload(String workloadId) {
-    return projection.workload(workloadId).map(view -> view.with(pools.share(workloadId)));
+    return projection.workload(workloadId, pools.share(workloadId));
   }
 
   /** Returns all pools, by id; none if they are not read. */
@@ -261,10 +267,9 @@ public final class Views implements AutoCloseable {
    */
   public Optional<ShardingPlan> plan(String planId) throws IOException {
     Optional<WorkloadProjection.LocatedPlan> located = projection.plan(planId);
-    if (located.isEmpty()) {
-      return Optional.empty();
-    }
-    return Optional.of(plans.read(planId, located.get().at()));
+    return located.isEmpty()
+        ? Optional.empty()
+        : Optional.of(plans.read(planId, located.get().at()));
   }
 
   /**
@@ -276,12 +281,7 @@ public final class Views implements AutoCloseable {
   public Optional<DiffView> diff(String earlierId, String laterId) throws IOException {
     Optional<ShardingPlan> earlier = plan(earlierId);
     Optional<ShardingPlan> later = plan(laterId);
-    Optional<PlanSummary> earlierSummary = summary(earlierId);
-    Optional<PlanSummary> laterSummary = summary(laterId);
-    if (earlier.isEmpty()
-        || later.isEmpty()
-        || earlierSummary.isEmpty()
-        || laterSummary.isEmpty()) {
+    if (earlier.isEmpty() || later.isEmpty()) {
       return Optional.empty();
     }
     String workload = later.get().workloadId();
@@ -291,20 +291,12 @@ public final class Views implements AutoCloseable {
               .formatted(earlierId, earlier.get().workloadId(), laterId, workload));
     }
     PlanDiff diff = PlanDiff.between(earlier.get(), later.get());
+    int groupSize = later.get().prediction().deviceCosts().size();
+    int ranks = later.get().ranks();
     return Optional.of(
         new DiffView(
-            earlierSummary.get(),
-            laterSummary.get(),
             diff.moved().stream()
-                .map(
-                    m ->
-                        new DiffView.MovedShard(
-                            m,
-                            projection.bytes(
-                                workload,
-                                m,
-                                laterSummary.get().groupSize(),
-                                laterSummary.get().devices())))
+                .map(m -> new MovedShard(m, projection.bytes(workload, m, groupSize, ranks)))
                 .toList(),
             diff.added(),
             diff.dropped()));

@@ -4,7 +4,6 @@ import io.shardtide.growth.DayTexts;
 import io.shardtide.growth.Fill;
 import io.shardtide.growth.FillHistory;
 import io.shardtide.growth.HashedTable;
-import io.shardtide.growth.MemoryEnd;
 import io.shardtide.growth.Range;
 import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
@@ -26,11 +25,6 @@ import java.util.OptionalDouble;
 public record WorkloadForecasts(
     Instant measuredAt, List<ForecastRow> tables, Optional<ForecastMemoryEnd> memoryEnd) {
 
-  /** Copies the list. */
-  public WorkloadForecasts {
-    tables = List.copyOf(tables);
-  }
-
   /**
    * A hashed table.
    *
@@ -41,8 +35,8 @@ public record WorkloadForecasts(
    * @param fullAt ids above which it is full; empty if it makes room by itself
    * @param past ids that it had in the four weeks until its latest report, as {@link
    *     FillHistory#past}; empty if an earlier planner made the forecast
-   * @param lastResize what the planner gave it last; empty if it gave nothing, or an earlier
-   *     planner made the forecast
+   * @param resizedAt the report after which the planner gave it these slots; empty if it gave
+   *     nothing, or an earlier planner made the forecast
    * @param inDay ids that it will hold in a day
    * @param inWeek in 7 days
    * @param inFourWeeks in 28 days
@@ -56,31 +50,11 @@ public record WorkloadForecasts(
       long slotsGiven,
       OptionalDouble fullAt,
       List<Fill> past,
-      Optional<ForecastResize> lastResize,
+      Optional<Instant> resizedAt,
       Range inDay,
       Range inWeek,
       Range inFourWeeks,
-      Optional<ForecastDays> daysUntilFull) {
-
-    /** Copies the list. */
-    public ForecastRow {
-      past = List.copyOf(past);
-    }
-  }
-
-  /**
-   * A resize by the planner.
-   *
-   * @param at the report after which it was made
-   * @param slots slots that the table got
-   */
-  public record ForecastResize(Instant at, long slots) {
-    static Optional<ForecastResize> of(TableGrowth growth, long slotsGiven) {
-      return growth.askedAtMs() == 0
-          ? Optional.empty()
-          : Optional.of(new ForecastResize(Instant.ofEpochMilli(growth.askedAtMs()), slotsGiven));
-    }
-  }
+      Optional<ForecastDays> daysUntilFull) {}
 
   /**
    * In how many days something is expected.
@@ -108,17 +82,15 @@ public record WorkloadForecasts(
    * @param days in how many days
    * @param bytesShort bytes that are missing at the end of growth.warning.days, at least 1
    */
-  public record ForecastMemoryEnd(ForecastDays days, long bytesShort) {
-    static ForecastMemoryEnd of(MemoryEnd end) {
-      return new ForecastMemoryEnd(ForecastDays.of(end.days()), end.bytesShort());
-    }
-  }
+  public record ForecastMemoryEnd(ForecastDays days, long bytesShort) {}
 
   static WorkloadForecasts of(TableForecasts forecasts) {
     return new WorkloadForecasts(
         forecasts.measuredAt(),
         forecasts.tables().stream().map(table -> row(forecasts, table)).toList(),
-        forecasts.memoryEnd().map(ForecastMemoryEnd::of));
+        forecasts
+            .memoryEnd()
+            .map(end -> new ForecastMemoryEnd(ForecastDays.of(end.days()), end.bytesShort())));
   }
 
   private static ForecastRow row(TableForecasts forecasts, TableForecast table) {
@@ -134,7 +106,7 @@ public record WorkloadForecasts(
             ? OptionalDouble.empty()
             : OptionalDouble.of(HashedTable.LOAD_FACTOR * table.slots()),
         growth.map(g -> latest(g.history().past())).orElse(List.of()),
-        growth.flatMap(g -> ForecastResize.of(g, forecasts.slotsGiven(table))),
+        growth.map(TableGrowth::askedAtMs).filter(at -> at > 0).map(Instant::ofEpochMilli),
         table.inDay(),
         table.inWeek(),
         table.inFourWeeks(),

@@ -14,9 +14,9 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -34,7 +34,7 @@ final class WorkloadProjection {
 
   private final String workloadId;
   private final Map<String, LocatedPlan> plans = new HashMap<>();
-  private final Map<String, PlanSummary.PlanState> states = new HashMap<>();
+  private final Map<String, PlanStatus> states = new HashMap<>();
   private final Deque<MeasuredStep> measured = new ArrayDeque<>();
   private final TreeMap<String, TableSummary> tables = new TreeMap<>();
   private Optional<ClusterSpec> cluster = Optional.empty();
@@ -100,7 +100,7 @@ final class WorkloadProjection {
   void apply(PlanStatus status) {
     // The plan may be read after its status; states of unknown plans are bounded.
     if (states.size() < 2 * MOST_KEPT || plans.containsKey(status.planId())) {
-      states.put(status.planId(), PlanSummary.PlanState.of(status));
+      states.put(status.planId(), status);
     }
   }
 
@@ -110,10 +110,7 @@ final class WorkloadProjection {
    * @param kept how many of the latest measurements are kept, at least 1
    */
   void apply(MeasuredStep measurement, int kept) {
-    measured.addLast(measurement);
-    while (measured.size() > kept) {
-      measured.removeFirst();
-    }
+    Recent.add(measured, measurement, kept);
   }
 
   void apply(CostPredictions part) {
@@ -175,6 +172,11 @@ final class WorkloadProjection {
     return Optional.ofNullable(plans.get(planId));
   }
 
+  /** Returns a plan with what is known of it besides; empty if it is not kept. */
+  Optional<PlanSummary> summary(String planId) {
+    return plan(planId).map(plan -> complete(plan.summary()));
+  }
+
   Optional<ClusterSpec> cluster() {
     return cluster;
   }
@@ -217,10 +219,11 @@ final class WorkloadProjection {
   }
 
   private PlanSummary complete(PlanSummary plan) {
-    LocatedPlan before = plan.previousPlanId().map(plans::get).orElse(null);
-    return plan.with(
-        before == null ? OptionalDouble.empty() : OptionalDouble.of(before.summary().predictedMs()),
-        Optional.ofNullable(states.get(plan.planId())));
+    Optional<LocatedPlan> before = plan.previousPlanId().map(plans::get);
+    return PlanSummaryBuilder.builder(plan)
+        .beforeMs(before.map(p -> p.summary().predictedMs()))
+        .fate(Optional.ofNullable(states.get(plan.planId())))
+        .build();
   }
 
   private long plannedGeneration() {
@@ -243,18 +246,24 @@ final class WorkloadProjection {
         cluster.map(ClusterSpec::hardware),
         latest.map(PlanSummary::planId),
         plannedGeneration(),
-        number(latest.map(PlanSummary::predictedMs)),
+        latest.map(PlanSummary::predictedMs),
         latest.map(PlanSummary::modelId).filter(isSimulated).isPresent(),
-        number(last.map(MeasuredStep::stepMs)),
+        steps(),
+        last.map(MeasuredStep::stepMs),
         last.map(MeasuredStep::planId),
-        number(latest.map(PlanSummary::imbalance)),
+        latest.map(PlanSummary::imbalance),
         changedAt.or(() -> latest.map(PlanSummary::createdAt)),
         problem.health(),
         problem.text());
   }
 
-  private static OptionalDouble number(Optional<Double> value) {
-    return value.map(OptionalDouble::of).orElse(OptionalDouble.empty());
+  private List<Double> steps() {
+    return plans.values().stream()
+        .map(LocatedPlan::summary)
+        .sorted(PlanSummary.ORDER)
+        .skip(Math.max(0, plans.size() - WorkloadRow.STEPS))
+        .map(PlanSummary::predictedMs)
+        .toList();
   }
 
   private record Problem(WorkloadHealth health, Optional<String> text) {}
@@ -268,7 +277,7 @@ final class WorkloadProjection {
               "Generation %d %s"
                   .formatted(unplanned.generation(), unplanned.shortfall().describe())));
     }
-    Optional<PlanSummary.PlanState> state = latest.map(plan -> states.get(plan.planId()));
+    Optional<PlanStatus> state = latest.map(plan -> states.get(plan.planId()));
     if (state.isPresent() && state.get().kind() == PlanStatus.StatusKind.REJECTED) {
       return new Problem(
           WorkloadHealth.REFUSED,
@@ -315,7 +324,7 @@ final class WorkloadProjection {
             alarm.device().isPresent()
                 ? "Device %d is slow".formatted(alarm.device().getAsInt())
                 : "Measured costs drift from the model",
-            alarm.quantity().name().toLowerCase(java.util.Locale.ROOT),
+            alarm.quantity().name().toLowerCase(Locale.ROOT),
             alarm.usualRatio(),
             alarm.recentRatio(),
             alarm.detector(),

@@ -1,8 +1,8 @@
 package io.shardtide.views;
 
 import java.time.Instant;
+import java.util.List;
 import java.util.Optional;
-import java.util.OptionalDouble;
 
 /**
  * A workload, as the list of workloads shows it.
@@ -17,6 +17,8 @@ import java.util.OptionalDouble;
  * @param predictedMs predicted cost of a step, in milliseconds
  * @param simulated whether the model that predicted it was trained on simulated costs; false if
  *     that model is not known
+ * @param steps predicted costs of a step of its latest plans, in milliseconds, the oldest first, up
+ *     to {@value #STEPS}
  * @param measuredMs latest measured cost of a step, in milliseconds: computation and all-to-alls of
  *     the slowest device
  * @param measuredPlanId the plan that was measured
@@ -34,14 +36,17 @@ public record WorkloadRow(
     Optional<String> hardware,
     Optional<String> planId,
     long plannedGeneration,
-    OptionalDouble predictedMs,
+    Optional<Double> predictedMs,
     boolean simulated,
-    OptionalDouble measuredMs,
+    List<Double> steps,
+    Optional<Double> measuredMs,
     Optional<String> measuredPlanId,
-    OptionalDouble imbalance,
+    Optional<Double> imbalance,
     Optional<Instant> changedAt,
     WorkloadHealth health,
     Optional<String> problem) {
+
+  static final int STEPS = 30;
 
   /** Problems of a workload, the worst first. */
   public enum WorkloadHealth {

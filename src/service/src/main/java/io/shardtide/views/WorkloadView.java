@@ -24,9 +24,4 @@ public record WorkloadView(
     List<PlanSummary> plans,
     List<MeasuredStep> measured,
     Optional<WorkloadForecasts> forecasts,
-    Optional<PoolShare> pool) {
-
-  WorkloadView with(Optional<PoolShare> share) {
-    return new WorkloadView(row, cluster, infeasible, plans, measured, forecasts, share);
-  }
-}
+    Optional<PoolShare> pool) {}

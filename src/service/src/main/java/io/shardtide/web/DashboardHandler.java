@@ -6,6 +6,7 @@ import io.shardtide.views.ViewUpdate;
 import io.shardtide.views.Views;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -16,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpMethod;
@@ -70,19 +72,19 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
   private final Dashboard dashboard;
   private final Optional<Predicate<String>> token;
   private final Guard guard;
-  private final Map<String, Query> queries;
-  private final Map<String, StateChange> changes;
+  private final Map<String, Query> queries = new HashMap<>();
+  private final Map<String, StateChange> changes = new HashMap<>();
 
   /** Returns what a GET request selects; empty if it does not exist. */
   @FunctionalInterface
   private interface Query {
-    Optional<?> run(Views views, Fields parameters) throws IOException;
+    Optional<?> run(Views views, UnaryOperator<String> parameter) throws IOException;
   }
 
   /** Performs a POST request; returns a message for the user. */
   @FunctionalInterface
   private interface StateChange {
-    String run(Fields parameters) throws IOException;
+    String run(UnaryOperator<String> parameter) throws IOException;
   }
 
   /**
@@ -98,45 +100,26 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     threads.setDaemon(true);
     addBean(threads);
     Dashboard.Actions actions = dashboard.actions();
-    queries =
-        Map.ofEntries(
-            query("/api/workloads", (views, parameters) -> Optional.of(views.workloads())),
-            query("/api/workload", (views, parameters) -> views.workload(id(parameters))),
-            query(
-                "/api/tables",
-                (views, parameters) -> views.tables(parameter(parameters, "workload"))),
-            query("/api/plan", (views, parameters) -> views.plan(id(parameters))),
-            query(
-                "/api/diff",
-                (views, parameters) ->
-                    views.diff(parameter(parameters, "earlier"), parameter(parameters, "later"))),
-            query(
-                "/api/why",
-                (views, parameters) ->
-                    Optional.of(exclusively(() -> actions.why(parameter(parameters, "plan"))))),
-            query("/api/pools", (views, parameters) -> Optional.of(views.pools())),
-            query("/api/pool", (views, parameters) -> views.pool(id(parameters))),
-            query("/api/learning", (views, parameters) -> Optional.of(views.learning())),
-            query("/api/events", (views, parameters) -> Optional.of(views.events())),
-            query("/api/statistics", (views, parameters) -> Optional.of(views.statistics())));
-    changes =
-        Map.of(
-            "/api/promote", parameters -> actions.promote(parameter(parameters, "model")),
-            "/api/rollback", parameters -> actions.rollback(parameter(parameters, "hardware")));
+    queries.put("/api/workloads", (views, of) -> Optional.of(views.workloads()));
+    queries.put("/api/workload", (views, of) -> views.workload(of.apply("id")));
+    queries.put("/api/tables", (views, of) -> views.tables(of.apply("workload")));
+    queries.put("/api/plan", (views, of) -> views.plan(of.apply("id")));
+    queries.put("/api/diff", (views, of) -> views.diff(of.apply("earlier"), of.apply("later")));
+    queries.put(
+        "/api/why", (views, of) -> Optional.of(exclusively(() -> actions.why(of.apply("plan")))));
+    queries.put("/api/pools", (views, of) -> Optional.of(views.pools()));
+    queries.put("/api/pool", (views, of) -> views.pool(of.apply("id")));
+    queries.put("/api/learning", (views, of) -> Optional.of(views.learning()));
+    queries.put("/api/events", (views, of) -> Optional.of(views.events()));
+    queries.put("/api/statistics", (views, of) -> Optional.of(views.statistics()));
+    changes.put("/api/promote", of -> actions.promote(of.apply("model")));
+    changes.put("/api/rollback", of -> actions.rollback(of.apply("hardware")));
   }
 
   @Override
   protected void doStop() throws Exception {
     planThreads.shutdownNow();
     super.doStop();
-  }
-
-  private static Map.Entry<String, Query> query(String path, Query query) {
-    return Map.entry(path, query);
-  }
-
-  private static String id(Fields parameters) {
-    return parameter(parameters, "id");
   }
 
   /** Ends a request with a status and a message for the user. */
@@ -167,12 +150,16 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     }
   }
 
-  private static String parameter(Fields parameters, String name) {
-    String value = parameters.getValue(name);
-    if (value == null || value.isEmpty()) {
-      throw new RejectedRequest(400, "Parameter %s is missing".formatted(name));
-    }
-    return value;
+  /** Returns the parameters of a request by their names; those that are missing are rejected. */
+  private static UnaryOperator<String> parameters(Request request) {
+    Fields fields = Request.extractQueryParameters(request);
+    return name -> {
+      String value = fields.getValue(name);
+      if (value == null || value.isEmpty()) {
+        throw new RejectedRequest(400, "Parameter %s is missing".formatted(name));
+      }
+      return value;
+    };
   }
 
   @Override
@@ -248,7 +235,7 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
       Object found =
           queries
               .get(path)
-              .run(views(), Request.extractQueryParameters(request))
+              .run(views(), parameters(request))
               .orElseThrow(
                   () ->
                       new RejectedRequest(
@@ -278,8 +265,7 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     if (!Bearer.hasToken(request, needed)) {
       throw unauthorized();
     }
-    Fields parameters = Request.extractQueryParameters(request);
-    String done = exclusively(() -> change.run(parameters));
+    String done = exclusively(() -> change.run(parameters(request)));
     send(response, callback, 200, JSON, bytes(Map.of("done", done)));
   }
 
@@ -320,7 +306,7 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     if (stream.isClosed()) {
       stopListening.get().run();
     }
-    stream.accept(new ViewUpdate.StatisticsChanged(views.statistics()));
+    stream.accept(ViewUpdate.of(views.statistics()));
   }
 
   private void problem(Response response, Callback callback, int status, String text)

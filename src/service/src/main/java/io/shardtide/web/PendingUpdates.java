@@ -25,19 +25,13 @@ final class PendingUpdates {
    * @param text its text, which must not change
    */
   void add(ViewUpdate update, byte[] text) {
-    if (update instanceof ViewUpdate.WorkloadChanged changed) {
-      latest.put("workload " + changed.row().workloadId(), text);
-    } else if (update instanceof ViewUpdate.WorkloadRemoved removed) {
-      latest.put("workload " + removed.workloadId(), text);
-    } else if (update instanceof ViewUpdate.PoolChanged changed) {
-      latest.put("pool " + changed.row().poolId(), text);
-    } else if (update instanceof ViewUpdate.StatisticsChanged) {
-      latest.put("statistics", text);
-    } else {
-      events.addLast(text);
-      if (events.size() > EVENTS) {
-        events.removeFirst();
-      }
+    if (update.key().isPresent()) {
+      latest.put(update.key().get(), text);
+      return;
+    }
+    events.addLast(text);
+    if (events.size() > EVENTS) {
+      events.removeFirst();
     }
   }
 

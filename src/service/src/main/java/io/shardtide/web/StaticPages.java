@@ -2,16 +2,17 @@ package io.shardtide.web;
 
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.regex.Pattern;
 
-/** The files of the dashboard, read once. Requests select among these and cannot name others. */
+/** The files of the dashboard, each read once. Requests cannot name others. */
 final class StaticPages {
-  private static final String FOLDER = "/dashboard/";
+  private static final Pattern PATH =
+      Pattern.compile("/|/api/openapi\\.json|/[a-z-]+\\.(html|css|js|svg)");
+
   private static final Map<String, String> TYPES =
       Map.of(
           "html", "text/html; charset=utf-8",
@@ -20,35 +21,7 @@ final class StaticPages {
           "json", "application/json",
           "svg", "image/svg+xml");
 
-  /** Names of our own files; ECharts comes in addition. */
-  static final List<String> FILES =
-      List.of(
-          "index.html",
-          "style.css",
-          "icon.svg",
-          "app.js",
-          "chart.js",
-          "compare.js",
-          "dom.js",
-          "events.js",
-          "export.js",
-          "glossary.js",
-          "learning.js",
-          "live.js",
-          "overview.js",
-          "plots.js",
-          "pool-picture.js",
-          "pool-plots.js",
-          "pool.js",
-          "pools.js",
-          "shards.js",
-          "table.js",
-          "text.js",
-          "why.js",
-          "workload-tables.js",
-          "workload.js");
-
-  private final Map<String, StaticFile> files = new TreeMap<>();
+  private final Map<String, StaticFile> files = new ConcurrentHashMap<>();
 
   /**
    * A file.
@@ -58,32 +31,27 @@ final class StaticPages {
    */
   record StaticFile(String type, ByteBuffer content) {}
 
-  StaticPages() {
-    FILES.forEach(name -> put("/" + name, name, resource(name)));
-    files.put("/", files.get("/index.html"));
-    put("/api/openapi.json", "openapi.json", resource("openapi.json"));
-    try {
-      put("/echarts.js", "echarts.js", ECharts.script());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  private void put(String path, String name, byte[] content) {
-    String type = TYPES.get(name.substring(name.lastIndexOf('.') + 1));
-    files.put(path, new StaticFile(type, ByteBuffer.wrap(content).asReadOnlyBuffer()));
-  }
-
-  private static byte[] resource(String name) {
-    try (InputStream in = StaticPages.class.getResourceAsStream(FOLDER + name)) {
-      return in.readAllBytes();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
   /** Returns the file at a path of a URL. */
-  Optional<StaticFile> file(String path) {
+  Optional<StaticFile> file(String path) throws IOException {
+    if (!PATH.matcher(path).matches()) {
+      return Optional.empty();
+    }
+    if (!files.containsKey(path)) {
+      read(path).ifPresent(file -> files.put(path, file));
+    }
     return Optional.ofNullable(files.get(path));
+  }
+
+  private static Optional<StaticFile> read(String path) throws IOException {
+    String name = path.equals("/") ? "/index.html" : path.substring(path.lastIndexOf('/'));
+    String resource = name.equals("/echarts.js") ? ECharts.RESOURCE : "/dashboard" + name;
+    try (InputStream in = StaticPages.class.getResourceAsStream(resource)) {
+      if (in == null) {
+        return Optional.empty();
+      }
+      String type = TYPES.get(name.substring(name.indexOf('.') + 1));
+      return Optional.of(
+          new StaticFile(type, ByteBuffer.wrap(in.readAllBytes()).asReadOnlyBuffer()));
+    }
   }
 }

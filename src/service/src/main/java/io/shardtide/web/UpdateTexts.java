@@ -20,7 +20,7 @@ final class UpdateTexts {
 
   /** Returns the text of an update, which callers must not change. */
   synchronized byte[] of(ViewUpdate update) throws JsonProcessingException {
-    if (update != last) {
+    if (!update.equals(last)) {
       lastText = encode(update);
       last = update;
     }
@@ -28,22 +28,8 @@ final class UpdateTexts {
   }
 
   private byte[] encode(ViewUpdate update) throws JsonProcessingException {
-    if (update instanceof ViewUpdate.WorkloadChanged changed) {
-      return encode("workload", changed.row());
-    } else if (update instanceof ViewUpdate.WorkloadRemoved removed) {
-      return encode("deleted", removed);
-    } else if (update instanceof ViewUpdate.PoolChanged changed) {
-      return encode("pool", changed.row());
-    } else if (update instanceof ViewUpdate.EventLogged logged) {
-      return encode("event", logged.event());
-    } else {
-      return encode("statistics", ((ViewUpdate.StatisticsChanged) update).statistics());
-    }
-  }
-
-  private byte[] encode(String event, Object data) throws JsonProcessingException {
     return "event: %s\ndata: %s\n\n"
-        .formatted(event, json.writeValueAsString(data))
+        .formatted(update.event(), json.writeValueAsString(update.data()))
         .getBytes(StandardCharsets.UTF_8);
   }
 }

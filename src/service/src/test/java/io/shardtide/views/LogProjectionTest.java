@@ -54,6 +54,7 @@ import io.shardtide.workload.TableSpecBuilder;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
@@ -146,8 +147,12 @@ class LogProjectionTest {
         T);
   }
 
+  private Optional<WorkloadView> view() {
+    return projection.workload(W, Optional.empty());
+  }
+
   private WorkloadRow row() {
-    return projection.workload(W).orElseThrow().row();
+    return view().orElseThrow().row();
   }
 
   @Test
@@ -155,7 +160,7 @@ class LogProjectionTest {
     ShardingPlan first = publish(1, null);
     ShardingPlan second = publish(2, first.planId());
     PlanSummary summary = projection.summary(second.planId()).orElseThrow();
-    assertThat(summary.beforeMs()).isEqualTo(OptionalDouble.of(first.predictedMs()));
+    assertThat(summary.beforeMs()).contains(first.predictedMs());
     assertThat(summary.imbalance()).as("starts at 6 and 4 ms").isEqualTo(0.2, within());
     assertThat(summary.tables()).isEqualTo(1);
     assertThat(row().planId()).contains(second.planId());
@@ -173,10 +178,13 @@ class LogProjectionTest {
       last = last == null ? publish(generation, null).planId() : last;
       publish(generation, null);
     }
-    List<PlanSummary> summaries = projection.workload(W).orElseThrow().plans();
+    List<PlanSummary> summaries = view().orElseThrow().plans();
     assertThat(summaries).hasSize(WorkloadProjection.MOST_KEPT);
     assertThat(summaries.get(0).generation()).isEqualTo(51);
     assertThat(row().planId()).contains(last);
+    assertThat(row().steps())
+        .hasSize(WorkloadRow.STEPS)
+        .endsWith(plan(W, WorkloadProjection.MOST_KEPT + 50, null).predictedMs());
   }
 
   @Test
@@ -191,10 +199,10 @@ class LogProjectionTest {
       projection.apply(at("measured-costs", generation), T, measured(plan));
     }
     int kept = LogProjection.KEPT / workloads;
-    List<PlanSummary> summaries = projection.workload(W).orElseThrow().plans();
+    List<PlanSummary> summaries = view().orElseThrow().plans();
     assertThat(summaries).hasSize(kept);
     assertThat(summaries.get(0).generation()).isEqualTo(WorkloadProjection.MOST_KEPT - kept + 1);
-    assertThat(projection.workload(W).orElseThrow().measured()).hasSize(kept);
+    assertThat(view().orElseThrow().measured()).hasSize(kept);
     assertThat(projection.rows()).hasSize(workloads);
   }
 
@@ -237,9 +245,9 @@ class LogProjectionTest {
     projection.apply(at("workload-changes", 1), T, Fixtures.event(Fixtures.drop("t")));
     projection.apply(at("plan-status", 1), T, status("nothing", PlanStatus.StatusKind.ADOPTED));
     assertThat(projection.rows()).isEmpty();
-    assertThat(projection.workload(W)).isEmpty();
+    assertThat(view()).isEmpty();
     assertThat(projection.tables(W)).isEmpty();
-    assertThat(projection.drainUpdates()).noneMatch(ViewUpdate.WorkloadChanged.class::isInstance);
+    assertThat(projection.drainUpdates()).noneMatch(update -> update.event().equals("workload"));
   }
 
   private static PlanStatus status(String planId, PlanStatus.StatusKind kind) {
@@ -385,14 +393,13 @@ class LogProjectionTest {
     assertThat(tables.get(1).optimizerBytesPerRow()).isEqualTo(2);
     assertThat(tables.get(1).bytes()).isEqualTo(100 * (4 * 12 + 2));
     Region part = new Region(0, 4, 0, 10);
-    assertThat(projection.bytes(W, new Overlap("b", part, 0, 1), 8, 8)).hasValue(10 * (4 * 12 + 2));
+    assertThat(projection.bytes(W, new Overlap("b", part, 0, 1), 8, 8))
+        .contains(10L * (4 * 12 + 2));
     assertThat(projection.bytes(W, new Overlap("b", part, 0, Shard.EVERY_DEVICE), 8, 8))
-        .hasValue(7 * 10 * (4 * 12 + 2));
-    assertThat(tables.stream().mapToDouble(t -> t.share().orElseThrow()).sum())
-        .isEqualTo(1, within());
-    assertThat(tables.get(1).share().orElseThrow())
-        .isGreaterThan(tables.get(0).share().orElseThrow());
-    projection.tableDropped(W, "a");
+        .contains(7L * 10 * (4 * 12 + 2));
+    assertThat(tables.get(1).aloneMs().orElseThrow())
+        .isGreaterThan(tables.get(0).aloneMs().orElseThrow());
+    projection.delete(W, workload -> workload.tableDropped("a"));
     assertThat(projection.tables(W).orElseThrow()).extracting(TableRow::name).containsExactly("b");
   }
 
@@ -403,14 +410,15 @@ class LogProjectionTest {
     projection.apply(at("current-predictions", 1), T, part(1, predicted("t")).withoutTable());
     projection.applyCurrent(at("current-plans", 1), T, plan);
     projection.drainUpdates();
-    projection.planDeleted(W);
+    projection.delete(W, WorkloadProjection::planDeleted);
     assertThat(projection.rows()).hasSize(1);
-    assertThat(projection.drainUpdates()).noneMatch(ViewUpdate.WorkloadRemoved.class::isInstance);
-    projection.predictionsDeleted(W);
+    assertThat(projection.drainUpdates()).noneMatch(update -> update.event().equals("deleted"));
+    projection.delete(W, WorkloadProjection::predictionsDeleted);
     assertThat(projection.rows()).isEmpty();
-    assertThat(projection.workload(W)).isEmpty();
+    assertThat(view()).isEmpty();
     assertThat(projection.tables(W)).isEmpty();
-    assertThat(projection.drainUpdates()).containsExactly(new ViewUpdate.WorkloadRemoved(W));
+    assertThat(projection.drainUpdates())
+        .containsExactly(ViewUpdate.ofRow("deleted", "workload", W, Map.of("workloadId", W)));
     projection.apply(at("sharding-plans", 1), T, plan);
     assertThat(projection.rows()).as("an old plan does not bring it back").isEmpty();
 
@@ -471,14 +479,15 @@ class LogProjectionTest {
     publish(1, null);
     projection.apply(at("current-forecasts", 1), T, forecasts(40, Optional.empty()));
     List<WorkloadForecasts.ForecastRow> rows =
-        projection.workload(W).orElseThrow().forecasts().orElseThrow().tables();
+        view().orElseThrow().forecasts().orElseThrow().tables();
     WorkloadForecasts.ForecastRow earlier = rows.get(0);
     assertThat(earlier.past()).as("of an earlier planner").isEmpty();
-    assertThat(earlier.lastResize()).isEmpty();
+    assertThat(earlier.resizedAt()).isEmpty();
     assertThat(earlier.fullAt()).hasValue(80);
     WorkloadForecasts.ForecastRow evicts = rows.get(1);
     assertThat(evicts.fullAt()).as("makes room by itself").isEmpty();
-    assertThat(evicts.lastResize()).contains(new WorkloadForecasts.ForecastResize(T, 400));
+    assertThat(evicts.resizedAt()).contains(T);
+    assertThat(evicts.slotsGiven()).isEqualTo(400);
     assertThat(evicts.past()).hasSize(29);
     Instant first = Instant.parse("2026-10-25T00:00:00Z");
     assertThat(evicts.past().get(0).atMs())
@@ -495,7 +504,7 @@ class LogProjectionTest {
         at("current-forecasts", 1), T, forecasts(5, Optional.of(new MemoryEnd(SOON, 7))));
     assertThat(projection.rows()).as("forecasts bring no workload").isEmpty();
     publish(1, null);
-    WorkloadForecasts first = projection.workload(W).orElseThrow().forecasts().orElseThrow();
+    WorkloadForecasts first = view().orElseThrow().forecasts().orElseThrow();
     WorkloadForecasts.ForecastDays days =
         new WorkloadForecasts.ForecastDays(
             2,
@@ -515,14 +524,14 @@ class LogProjectionTest {
     assertThat(projection.drainUpdates())
         .as("pages of the workload reload")
         .singleElement()
-        .isInstanceOf(ViewUpdate.WorkloadChanged.class);
-    WorkloadForecasts second = projection.workload(W).orElseThrow().forecasts().orElseThrow();
+        .returns("workload", ViewUpdate::event);
+    WorkloadForecasts second = view().orElseThrow().forecasts().orElseThrow();
     assertThat(second.memoryEnd()).isEmpty();
     assertThat(second.tables().get(0).ids()).isEqualTo(6);
-    projection.planDeleted(W);
-    projection.forecastsDeleted(W);
+    projection.delete(W, WorkloadProjection::planDeleted);
+    projection.delete(W, WorkloadProjection::forecastsDeleted);
     publish(2, null);
-    assertThat(projection.workload(W).orElseThrow().forecasts()).as("of the one before").isEmpty();
+    assertThat(view().orElseThrow().forecasts()).as("of the one before").isEmpty();
   }
 
   @Test

@@ -18,15 +18,13 @@ import io.shardtide.pool.PoolUpdate;
 import io.shardtide.pool.WorkloadAllocation;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PoolSamples;
-import io.shardtide.views.PoolNodeView.NodeState;
 import io.shardtide.workload.SourcePosition;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
-import java.util.OptionalInt;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
@@ -85,8 +83,12 @@ class PoolsProjectionTest {
     return projection.pool(POOL).orElseThrow();
   }
 
-  private PoolNodeView node(String name) {
-    return view().nodes().stream().filter(n -> n.name().equals(name)).findFirst().orElseThrow();
+  private Map<String, String> holders() {
+    return view().allocation().orElseThrow().holders();
+  }
+
+  private List<String> lost() {
+    return view().lost().stream().map(lost -> lost.node().name()).toList();
   }
 
   @Test
@@ -94,22 +96,21 @@ class PoolsProjectionTest {
     start();
     apply(allocation(1, List.of(), has("w", "n1", "n2")));
     apply(new PoolUpdate.PoolNodeLost("n2"));
-    assertThat(node("n1").state()).isEqualTo(NodeState.TAKEN);
-    assertThat(node("n1").workloadId()).contains("w");
-    assertThat(node("n3").state()).isEqualTo(NodeState.FREE);
-    assertThat(node("n4").rack()).isEqualTo("even");
-    assertThat(node("n2").state()).isEqualTo(NodeState.LOST);
-    assertThat(node("n2").workloadId()).as("had it").contains("w");
-    assertThat(node("n2").lostAt()).contains(T);
+    assertThat(holders()).isEqualTo(Map.of("n1", "w", "n2", "w"));
+    SortedMap<String, PoolNode> nodes = view().state().pool().orElseThrow().nodes();
+    assertThat(nodes).containsOnlyKeys("n1", "n3", "n4");
+    assertThat(nodes.get("n4").rack()).isEqualTo("even");
+    assertThat(view().lost()).containsExactly(new PoolView.LostNode(new PoolNode("n2", "even"), T));
     NodeTransfer transfer = new NodeTransfer("n2", "w", Optional.empty(), "n2 is lost");
     apply(allocation(2, List.of(transfer), has("w", "n1", "n3")));
-    assertThat(node("n2").workloadId()).as("still had it").contains("w");
-    assertThat(node("n2").transfer().orElseThrow().reason()).isEqualTo("n2 is lost");
+    assertThat(holders()).isEqualTo(Map.of("n1", "w", "n3", "w"));
+    assertThat(view().transfers()).isEqualTo(Map.of("n2", new PoolView.PastTransfer(2, transfer)));
     PoolRow row = view().row();
     assertThat(List.of(row.nodes(), row.freeNodes(), row.lostNodes())).containsExactly(3, 1, 1);
     apply(new PoolUpdate.PoolNodeAdded(new PoolNode("n2", "even")));
-    assertThat(node("n2").state()).as("it returned").isEqualTo(NodeState.FREE);
+    assertThat(lost()).as("it returned").isEmpty();
     assertThat(view().row().lostNodes()).isZero();
+    assertThat(view().row().freeNodes()).isEqualTo(2);
   }
 
   /** As the planner does: otherwise the generation would be another one. */
@@ -130,19 +131,15 @@ class PoolsProjectionTest {
     start();
     projection.apply(AT, T, PoolSamples.report());
     apply(allocation(1, List.of(), has("w", "n1", "n2")));
-    PoolShare share = view().workloads().get(0);
+    PoolShare share = projection.share("w").orElseThrow();
     assertThat(share.claim().orElseThrow().mostDevices()).isEqualTo(3);
-    assertThat(share.devices()).isEqualTo(2);
-    assertThat(share.share()).isEqualTo(0.5);
-    assertThat(share.samplesPerSecond()).isEqualTo(OptionalDouble.of(20));
-    assertThat(share.reason()).contains("a reason of w");
-    PoolCurve curve = share.curve().orElseThrow();
-    assertThat(curve.simulated()).isTrue();
-    assertThat(curve.points().get(0).samplesPerSecond()).as("does not fit").isEmpty();
-    assertThat(curve.points().get(1).samplesPerSecond().orElseThrow())
-        .isEqualTo(curve.batchSize() * 1e3 / 3.25);
+    assertThat(share.allocation()).contains(has("w", "n1", "n2"));
+    assertThat(view().state().claims()).isEqualTo(Map.of("w", share.claim().orElseThrow()));
+    assertThat(view().allocation().orElseThrow().workloads())
+        .containsExactly(share.allocation().orElseThrow());
+    assertThat(view().curves()).containsExactly(PoolSamples.report().curve().orElseThrow());
+    assertThat(view().simulatedModels()).containsExactly("model");
     assertThat(view().row().simulated()).isTrue();
-    assertThat(projection.share("w")).contains(share);
     assertThat(projection.share("x")).isEmpty();
   }
 
@@ -151,11 +148,12 @@ class PoolsProjectionTest {
     start();
     apply(allocation(1, List.of(), has("w", "n1")));
     apply(new PoolUpdate.ClaimWithdrawn("w"));
-    assertThat(view().workloads().get(0).claim()).isEmpty();
-    assertThat(view().workloads().get(0).nodes()).containsExactly("n1");
+    assertThat(view().state().claims()).isEmpty();
+    assertThat(holders()).isEqualTo(Map.of("n1", "w"));
+    assertThat(projection.share("w").orElseThrow().claim()).isEmpty();
     apply(allocation(2, List.of()));
-    assertThat(view().workloads()).isEmpty();
-    assertThat(node("n1").state()).isEqualTo(NodeState.FREE);
+    assertThat(holders()).isEmpty();
+    assertThat(projection.share("w")).isEmpty();
   }
 
   /** The two topics are read independently of one another. */
@@ -166,7 +164,7 @@ class PoolsProjectionTest {
     Allocation second = allocation(2, List.of(), has("w", "n2"));
     projection.applyCurrent(AT, T, second);
     apply(first);
-    assertThat(node("n2").workloadId()).contains("w");
+    assertThat(holders()).isEqualTo(Map.of("n2", "w"));
     apply(second);
     projection.applyCurrent(AT, T, first);
     assertThat(view().row().allocationId()).contains(second.allocationId());
@@ -179,9 +177,8 @@ class PoolsProjectionTest {
     apply(allocation(1, List.of(), has("w", "n1"), has("x")));
     apply(new PoolUpdate.PoolNodeLost("n4"));
     apply(allocation(2, List.of(), has("w", "n1")));
-    assertThat(view().history())
-        .extracting(PastAllocation::poolDevices)
-        .containsExactly(OptionalInt.of(4), OptionalInt.of(3));
+    assertThat(view().history()).extracting(PastAllocation::generation).containsExactly(1L, 2L);
+    assertThat(view().devices()).as("from its generations on").isEqualTo(Map.of(1L, 4, 2L, 3));
     assertThat(view().history().get(0).devices()).as("x waits").isEqualTo(Map.of("w", 1));
   }
 
@@ -213,8 +210,8 @@ class PoolsProjectionTest {
     for (PoolNode node : nodes.subList(1, nodes.size())) {
       apply(new PoolUpdate.PoolNodeLost(node.name()));
     }
-    assertThat(view().nodes()).hasSize(1 + PoolProjection.LOST);
-    assertThat(view().nodes().get(0).name()).isEqualTo("n005");
+    assertThat(view().state().pool().orElseThrow().nodes()).containsOnlyKeys("stays");
+    assertThat(lost()).hasSize(PoolProjection.LOST).startsWith("n005");
   }
 
   @Test
@@ -226,7 +223,7 @@ class PoolsProjectionTest {
     start();
     apply(new PoolUpdate.PoolNodeLost("n1"));
     assertThat(projection.drainUpdates())
-        .containsExactly(new ViewUpdate.PoolChanged(projection.rows().get(0)));
+        .containsExactly(ViewUpdate.ofRow("pool", "pool", POOL, projection.rows().get(0)));
     assertThat(projection.drainUpdates()).isEmpty();
     assertThat(projection.rows().get(0).generation()).isEqualTo(2);
   }

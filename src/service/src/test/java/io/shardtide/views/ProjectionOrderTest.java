@@ -140,7 +140,7 @@ class ProjectionOrderTest {
   private void drop(String workload, String table) {
     generation++;
     tables.get(workload).remove(table);
-    write("predictions " + workload + table, p -> p.tableDropped(workload, table));
+    write("predictions " + workload + table, p -> p.delete(workload, w -> w.tableDropped(table)));
     CostPredictions own = part(workload, new CostPredictions.Update.Dropped(table)).withoutTable();
     SourcePosition at = at("any");
     write("predictions " + workload, p -> p.apply(at, T, own));
@@ -149,11 +149,12 @@ class ProjectionOrderTest {
   private void delete(String workload) {
     generation++;
     for (String table : tables.remove(workload)) {
-      write("predictions " + workload + table, p -> p.tableDropped(workload, table));
+      write("predictions " + workload + table, p -> p.delete(workload, w -> w.tableDropped(table)));
     }
-    write("predictions " + workload, p -> p.predictionsDeleted(workload));
-    write("current-plans", p -> p.planDeleted(workload));
-    write("current-forecasts", p -> p.forecastsDeleted(workload));
+    write(
+        "predictions " + workload, p -> p.delete(workload, WorkloadProjection::predictionsDeleted));
+    write("current-plans", p -> p.delete(workload, WorkloadProjection::planDeleted));
+    write("current-forecasts", p -> p.delete(workload, WorkloadProjection::forecastsDeleted));
   }
 
   private static LogProjection read(List<Consumer<LogProjection>> records) {
@@ -181,7 +182,7 @@ class ProjectionOrderTest {
   private static String shown(LogProjection projection) {
     StringBuilder text = new StringBuilder(projection.rows().toString());
     for (String workload : WORKLOADS) {
-      text.append('\n').append(projection.workload(workload));
+      text.append('\n').append(projection.workload(workload, Optional.empty()));
       text.append('\n').append(projection.tables(workload));
     }
     return text.toString();
@@ -225,9 +226,9 @@ class ProjectionOrderTest {
   }
 
   private static void lateTombstones(LogProjection projection, String workload) {
-    projection.tableDropped(workload, "t");
-    projection.predictionsDeleted(workload);
-    projection.planDeleted(workload);
-    projection.forecastsDeleted(workload);
+    projection.delete(workload, w -> w.tableDropped("t"));
+    projection.delete(workload, WorkloadProjection::predictionsDeleted);
+    projection.delete(workload, WorkloadProjection::planDeleted);
+    projection.delete(workload, WorkloadProjection::forecastsDeleted);
   }
 }

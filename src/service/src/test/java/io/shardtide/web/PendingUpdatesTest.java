@@ -10,6 +10,8 @@ import io.shardtide.views.ViewUpdate;
 import io.shardtide.views.WorkloadRow;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
@@ -25,7 +27,9 @@ class PendingUpdatesTest {
   }
 
   private static ViewUpdate row(String workload, long generation) {
-    return new ViewUpdate.WorkloadChanged(
+    return new ViewUpdate(
+        "workload",
+        Optional.of("workload " + workload),
         new WorkloadRow(
             workload,
             generation,
@@ -34,18 +38,26 @@ class PendingUpdatesTest {
             Optional.empty(),
             Optional.empty(),
             0,
-            OptionalDouble.empty(),
-            false,
-            OptionalDouble.empty(),
             Optional.empty(),
-            OptionalDouble.empty(),
+            false,
+            List.of(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
             Optional.empty(),
             WorkloadRow.WorkloadHealth.GOOD,
             Optional.empty()));
   }
 
+  private static ViewUpdate deleted(String workload) {
+    return new ViewUpdate(
+        "deleted", Optional.of("workload " + workload), Map.of("workloadId", workload));
+  }
+
   private static ViewUpdate poolRow(String pool, long generation) {
-    return new ViewUpdate.PoolChanged(
+    return new ViewUpdate(
+        "pool",
+        Optional.of("pool " + pool),
         new PoolRow(
             pool,
             generation,
@@ -59,15 +71,17 @@ class PendingUpdatesTest {
             0,
             Optional.empty(),
             0,
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
-            OptionalDouble.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
             false,
             Optional.empty()));
   }
 
   private static ViewUpdate event(long number) {
-    return new ViewUpdate.EventLogged(
+    return new ViewUpdate(
+        "event",
+        Optional.empty(),
         new LogEvent(
             number,
             LogEvent.EventKind.CHANGE,
@@ -76,11 +90,11 @@ class PendingUpdatesTest {
             "event " + number,
             "test",
             Optional.empty(),
-            Optional.empty()));
+            OptionalDouble.empty()));
   }
 
   private static ViewUpdate statistics(int pending) {
-    return new ViewUpdate.StatisticsChanged(
+    return ViewUpdate.of(
         new PlannerStatistics(
             OptionalLong.of(pending),
             pending,
@@ -116,9 +130,9 @@ class PendingUpdatesTest {
   @Test
   void a_deletion_replaces_the_row_and_a_row_the_deletion() throws Exception {
     add(row("w", 1));
-    add(new ViewUpdate.WorkloadRemoved("w"));
+    add(deleted("w"));
     assertThat(drained()).contains("event: deleted").doesNotContain("event: workload");
-    add(new ViewUpdate.WorkloadRemoved("w"));
+    add(deleted("w"));
     add(row("w", 2));
     assertThat(drained()).contains("event: workload").doesNotContain("event: deleted");
   }

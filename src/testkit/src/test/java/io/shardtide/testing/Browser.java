@@ -138,6 +138,30 @@ public final class Browser implements AutoCloseable {
         Map.of("features", List.of(Map.of("name", "prefers-color-scheme", "value", name))));
   }
 
+  /**
+   * Gives the page a width, and a height at which all of it is seen, up to 4,000 pixels; returns
+   * when its charts are drawn.
+   */
+  public void wholePage(int width) {
+    for (int pass = 0; pass < 2; pass++) {
+      size(width, (long) run("return Math.min(4000, document.documentElement.scrollHeight)"));
+    }
+    await(
+        "all charts",
+        "[...document.querySelectorAll('.chart')].every(c => !c.offsetParent || c.offsetTop > 4000 || c.querySelector('svg'))");
+  }
+
+  private void size(int width, long height) {
+    driver.executeCdpCommand(
+        "Emulation.setDeviceMetricsOverride",
+        Map.of("width", width, "height", height, "deviceScaleFactor", 1, "mobile", false));
+  }
+
+  /** Gives the page the size of the window again. */
+  public void window() {
+    driver.executeCdpCommand("Emulation.clearDeviceMetricsOverride", Map.of());
+  }
+
   /** Shows the page as it is printed, or on the screen. */
   public void print(boolean isPrinted) {
     driver.executeCdpCommand(
