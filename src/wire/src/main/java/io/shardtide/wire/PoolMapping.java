@@ -2,31 +2,41 @@ package io.shardtide.wire;
 
 import io.shardtide.avro.ClaimSet;
 import io.shardtide.avro.ClaimWithdrawn;
+import io.shardtide.avro.CurveReference;
 import io.shardtide.avro.PoolClaim;
 import io.shardtide.avro.PoolNodeAdded;
 import io.shardtide.avro.PoolNodeLost;
 import io.shardtide.avro.PoolSet;
 import io.shardtide.avro.PoolSpec;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.pool.Allocation;
 import io.shardtide.pool.Claim;
+import io.shardtide.pool.CurveReport;
+import io.shardtide.pool.CurveRequest;
+import io.shardtide.pool.CurveState;
 import io.shardtide.pool.Pool;
 import io.shardtide.pool.PoolChange;
+import io.shardtide.pool.PoolMember;
 import io.shardtide.pool.PoolNode;
 import io.shardtide.pool.PoolState;
 import io.shardtide.pool.PoolUpdate;
+import io.shardtide.pool.RingPrediction;
 import io.shardtide.pool.StoredPool;
+import io.shardtide.pool.ThroughputCurve;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import org.mapstruct.InheritInverseConfiguration;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;
 import org.mapstruct.Named;
 
-/** Pools and the claims on them. */
+/** Pools, claims, allocations and throughput curves, and what is kept of them. */
 @Mapper(
     config = AvroMapping.class,
-    uses = {AllocationMapping.class, LinksMapping.class})
+    uses = {SpecMapping.class, LinksMapping.class})
 interface PoolMapping {
   @SuppressWarnings("ClassInitializationDeadlock")
   PoolMapping INSTANCE = new PoolMappingImpl();
@@ -132,4 +142,70 @@ interface PoolMapping {
     avro.forEach(claim -> claims.put(claim.getWorkloadId(), fromAvro(claim)));
     return claims;
   }
+
+  @Mapping(target = "curves", source = "curveIds")
+  io.shardtide.avro.Allocation toAvro(Allocation allocation);
+
+  @InheritInverseConfiguration
+  Allocation fromAvro(io.shardtide.avro.Allocation avro);
+
+  default List<CurveReference> curves(SortedMap<String, String> ids) {
+    return ids.entrySet().stream()
+        .map(curve -> new CurveReference(curve.getKey(), curve.getValue()))
+        .toList();
+  }
+
+  default SortedMap<String, String> curveIds(List<CurveReference> curves) {
+    SortedMap<String, String> ids = new TreeMap<>();
+    curves.forEach(curve -> ids.put(curve.getWorkloadId(), curve.getCurveId()));
+    return ids;
+  }
+
+  @Mapping(target = ".", source = "type")
+  io.shardtide.avro.CurveRequest toAvro(CurveRequest request);
+
+  @Mapping(target = "type", source = "avro")
+  CurveRequest fromAvro(io.shardtide.avro.CurveRequest avro);
+
+  default Pool type(io.shardtide.avro.CurveRequest avro) {
+    return new Pool(
+        avro.getDevicesPerNode(),
+        avro.getMemoryBytesPerDevice(),
+        avro.getHostMemoryBytesPerDevice(),
+        avro.getHardware(),
+        new TreeMap<>(),
+        Optional.empty());
+  }
+
+  @Mapping(target = "predicted", source = "curve")
+  io.shardtide.avro.CurveReport toAvro(CurveReport report);
+
+  @Mapping(target = "curve", source = "avro")
+  CurveReport fromAvro(io.shardtide.avro.CurveReport avro);
+
+  default Optional<ThroughputCurve> curve(io.shardtide.avro.CurveReport avro) {
+    return Optional.ofNullable(avro.getPredicted())
+        .map(predicted -> curve(predicted, avro.getWorkloadId()));
+  }
+
+  ThroughputCurve curve(io.shardtide.avro.PredictedCurve predicted, String workloadId);
+
+  io.shardtide.avro.PoolMember toAvro(PoolMember member);
+
+  @Mapping(target = "request", source = "request")
+  @Mapping(target = "report", source = "report")
+  @Mapping(target = "sent", source = "sent")
+  @Mapping(target = "with", ignore = true)
+  PoolMember fromAvro(io.shardtide.avro.PoolMember avro);
+
+  io.shardtide.avro.CurveHeader toAvro(CurveState header);
+
+  @Mapping(target = "with", ignore = true)
+  CurveState fromAvro(io.shardtide.avro.CurveHeader avro);
+
+  io.shardtide.avro.RingPrediction toAvro(RingPrediction ring);
+
+  RingPrediction fromAvro(io.shardtide.avro.RingPrediction avro);
+
+  io.shardtide.avro.PredictedCurve toAvro(ThroughputCurve curve);
 }
