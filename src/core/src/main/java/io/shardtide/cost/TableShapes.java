@@ -46,6 +46,9 @@ public final class TableShapes {
    */
   public static List<CacheMisses> cacheMisses(
       List<TableSpec> tables, List<Shard> shards, ClusterSpec cluster) {
+    if (shards.stream().allMatch(shard -> shard.cacheShare().isEmpty())) {
+      return List.of();
+    }
     SortedMap<String, PlannedPart> cached = new TreeMap<>();
     for (PlannedPart of : PlannedPart.of(tables, shards)) {
       if (of.part().cacheShare().isPresent()) {

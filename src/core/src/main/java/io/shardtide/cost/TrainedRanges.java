@@ -180,7 +180,7 @@ public final class TrainedRanges {
         double backwardBytes =
             collectives.get(ShardScope.DEVICE, Direction.BACKWARD).bytesPerElement();
         // Of plans without codecs, as earlier versions have them, only the forward one is checked.
-        if (!collectives.equals(StepCollectives.of(cluster)) && backwardBytes != bytes) {
+        if (backwardBytes != bytes && !collectives.equals(StepCollectives.of(cluster))) {
           check(outside, "device " + device, BYTES_PER_PEER, elements * backwardBytes);
         }
       }

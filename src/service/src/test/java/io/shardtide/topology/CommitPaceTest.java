@@ -42,18 +42,27 @@ class CommitPaceTest {
   }
 
   @Test
-  void what_nobody_reads_waits_longer_but_not_for_itself() {
+  void what_nobody_reads_waits_for_what_somebody_reads() {
     context.setCurrentSystemTimeMs(1_000);
     pace.changed();
-    assertThat(asked()).isTrue();
-    context.setCurrentSystemTimeMs(1_000 + CommitPace.UNREAD_SPACING_MS - 1);
-    pace.changed();
     assertThat(asked()).isFalse();
-    pace.written();
+    context.setCurrentSystemTimeMs(1_050);
     pace.changed();
+    pace.written();
     assertThat(asked()).as("output that others read").isTrue();
     context.setCurrentSystemTimeMs(2_000);
     assertThat(asked()).as("all was committed").isFalse();
+  }
+
+  @Test
+  void what_nobody_reads_waits_for_a_while_only() {
+    context.setCurrentSystemTimeMs(1_000);
+    pace.changed();
+    context.setCurrentSystemTimeMs(1_000 + CommitPace.UNREAD_WAIT_MS - 1);
+    pace.changed();
+    assertThat(asked()).isFalse();
+    context.setCurrentSystemTimeMs(1_000 + CommitPace.UNREAD_WAIT_MS);
+    assertThat(asked()).isTrue();
   }
 
   @Test
