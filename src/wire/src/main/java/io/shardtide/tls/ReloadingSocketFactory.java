@@ -3,66 +3,21 @@ package io.shardtide.tls;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
-import java.util.Collection;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.Optional;
-import java.util.function.Supplier;
 import javax.net.ssl.SSLSocketFactory;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** TLS sockets for HTTPS whose certificates are read again when their files have changed. */
 public final class ReloadingSocketFactory extends SSLSocketFactory {
-  private static final Logger log = LoggerFactory.getLogger(ReloadingSocketFactory.class);
-
-  private final List<Path> files;
-  private final Supplier<SSLSocketFactory> reader;
-  private Map<Path, Optional<FileTime>> read;
-  private SSLSocketFactory current;
+  private final ReloadingSslEngineFactory stores;
 
   /**
-   * @param files key store and trust store
-   * @param reader reads them; any exception means that they cannot be used
+   * @param stores key store and trust store
    */
-  public ReloadingSocketFactory(Collection<Path> files, Supplier<SSLSocketFactory> reader) {
-    this.files = List.copyOf(files);
-    this.reader = reader;
-    read = modified();
-    current = reader.get();
+  public ReloadingSocketFactory(ReloadingSslEngineFactory stores) {
+    this.stores = stores;
   }
 
-  private Map<Path, Optional<FileTime>> modified() {
-    Map<Path, Optional<FileTime>> times = new HashMap<>();
-    for (Path file : files) {
-      try {
-        times.put(file, Optional.of(Files.getLastModifiedTime(file)));
-      } catch (IOException e) {
-        times.put(file, Optional.empty());
-      }
-    }
-    return times;
-  }
-
-  private synchronized SSLSocketFactory current() {
-    Map<Path, Optional<FileTime>> now = modified();
-    if (!now.equals(read)) {
-      read = now;
-      try {
-        current = reader.get();
-        log.info("The certificates were read again: {}", files);
-      } catch (RuntimeException e) {
-        log.warn(
-            "The changed certificates cannot be used: {} ({}). New connections use the last ones; replace the files, with the same passwords",
-            files,
-            e.toString());
-      }
-    }
-    return current;
+  private SSLSocketFactory current() {
+    return stores.context().getSocketFactory();
   }
 
   @Override
