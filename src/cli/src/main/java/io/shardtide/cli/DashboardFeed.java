@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import io.shardtide.client.Endpoint;
+import io.shardtide.log.DaemonThreads;
 import io.shardtide.replay.ProvenanceCollector;
 import io.shardtide.views.Views;
 import io.shardtide.web.Dashboard;
@@ -33,7 +34,7 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   private final Set<Extension> extensions;
   private final AtomicReference<Optional<Views>> views = new AtomicReference<>(Optional.empty());
   private final CountDownLatch closed = new CountDownLatch(1);
-  private final Thread thread = new Thread(this::run, "dashboard");
+  private final Thread thread = DaemonThreads.named("dashboard").newThread(this::run);
 
   /**
    * @param endpoint the cluster and the schema registry
@@ -42,7 +43,6 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   DashboardFeed(Endpoint endpoint, Set<Extension> extensions) {
     this.endpoint = endpoint;
     this.extensions = Set.copyOf(extensions);
-    thread.setDaemon(true);
   }
 
   /** Starts the views, in the background; retries until the topics exist. */

@@ -2,7 +2,6 @@ package io.shardtide.cli;
 
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import io.shardtide.client.Endpoint;
 import io.shardtide.config.InvalidSettingsException;
 import io.shardtide.config.Secrets;
 import io.shardtide.config.ServiceSettings;
@@ -185,12 +184,7 @@ final class RunCommand implements Callable<Integer> {
   }
 
   private static DashboardFeed feed(ServiceSettings settings) {
-    return new DashboardFeed(
-        Endpoint.of(settings.connection().bootstrapServers(), settings.connection().registryUrl())
-            .withPrefix(settings.topics().prefix())
-            .withKafka(settings.connection().kafka())
-            .withRegistry(settings.connection().registry()),
-        settings.extensions());
+    return new DashboardFeed(settings.endpoint(), settings.extensions());
   }
 
   private void describe(

@@ -5,8 +5,6 @@ import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
 import io.shardtide.client.Endpoint;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.wire.Registry;
-import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -17,7 +15,6 @@ import java.util.function.Consumer;
  * One thread calls it.
  */
 final class SimulatedCurves implements AutoCloseable {
-  private final Registry registry;
   private final TopicReader reader;
   private final SimulatedModels models;
   private final Consumer<String> report;
@@ -34,10 +31,9 @@ final class SimulatedCurves implements AutoCloseable {
   SimulatedCurves(Endpoint endpoint, Consumer<String> report) {
     this.report = report;
     models = new SimulatedModels(endpoint, report);
-    registry = endpoint.connectRegistry();
     reader =
         endpoint
-            .reader(registry)
+            .reader()
             .handle(
                 endpoint.topics().of(THROUGHPUT_CURVES),
                 StartPosition.BEGINNING,
@@ -70,8 +66,7 @@ final class SimulatedCurves implements AutoCloseable {
   }
 
   @Override
-  public void close() throws IOException {
+  public void close() {
     reader.close();
-    registry.close();
   }
 }

@@ -5,7 +5,6 @@ import static io.shardtide.wire.TopicType.COST_MODELS;
 import io.shardtide.client.Endpoint;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.wire.Registry;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -39,15 +38,15 @@ final class SimulatedModels {
   }
 
   private void read() {
-    try (Registry registry = Registry.connect(endpoint.registryUrl(), endpoint.registry());
-        TopicReader reader =
-            new TopicReader(endpoint.clients(Map.of(), Map.of()), registry)
-                .handle(
-                    endpoint.topics().of(COST_MODELS),
-                    StartPosition.BEGINNING,
-                    (position, writtenAt, bundle) ->
-                        known.put(bundle.modelId(), bundle.card().simulated()))
-                .onUndecodable(record -> {})) {
+    try (TopicReader reader =
+        endpoint
+            .reader()
+            .handle(
+                endpoint.topics().of(COST_MODELS),
+                StartPosition.BEGINNING,
+                (position, writtenAt, bundle) ->
+                    known.put(bundle.modelId(), bundle.card().simulated()))
+            .onUndecodable(record -> {})) {
       reader.open();
       reader.readToEnd();
     } catch (RuntimeException e) {

@@ -3,7 +3,6 @@ package io.shardtide.client;
 import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
 
 import io.shardtide.pool.Allocation;
-import io.shardtide.wire.Extension;
 import java.util.Optional;
 
 /**
@@ -38,21 +37,15 @@ import java.util.Optional;
  *
  * <p>{@link AllocationUpdate#concerns} tells a change of its nodes from one of others'.
  */
-public final class AllocationSubscriber implements AutoCloseable {
-  private final LatestReader<Allocation> reader;
-
+public final class AllocationSubscriber extends Subscription<Allocation> {
   private AllocationSubscriber(
       Endpoint endpoint, Optional<String> poolId, AllocationListener listener) {
-    reader =
-        new LatestReader<>(
-                endpoint,
-                endpoint.topics().of(CURRENT_ALLOCATIONS),
-                poolId,
-                listener,
-                (allocation, previous) ->
-                    listener.allocation(new AllocationUpdate(allocation, previous)))
-            .start(
-                "shardtide-allocations", opened -> ExtensionTopics.open(opened, Extension.POOLS));
+    super(
+        endpoint,
+        CURRENT_ALLOCATIONS,
+        poolId,
+        listener,
+        (allocation, previous) -> listener.allocation(new AllocationUpdate(allocation, previous)));
   }
 
   /**
@@ -70,11 +63,5 @@ public final class AllocationSubscriber implements AutoCloseable {
   public static AllocationSubscriber start(
       Endpoint endpoint, Optional<String> poolId, AllocationListener listener) {
     return new AllocationSubscriber(endpoint, poolId, listener);
-  }
-
-  /** Ends the subscription. Returns when a call of the listener that runs has returned. */
-  @Override
-  public void close() {
-    reader.close();
   }
 }

@@ -4,6 +4,7 @@ import static java.util.stream.Collectors.joining;
 
 import io.shardtide.log.RefusedAccess;
 import io.shardtide.tls.OwnCertificate;
+import io.shardtide.wire.Causes;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
 import java.util.Locale;
@@ -47,13 +48,12 @@ final class ClusterRefusals {
    * @param operation what the client does with the topics that the error names
    */
   RuntimeException explain(RuntimeException error, AclOperation operation) {
-    for (Throwable e = error; e != null; e = e.getCause()) {
-      if (e instanceof AuthenticationException) {
-        return notAccepted(Optional.of(e));
-      }
-    }
-    return RefusedAccess.find(error, endpoint.prefix())
-        .map(refused -> explain(refused, operation, error))
+    return Causes.find(error, AuthenticationException.class)
+        .<RuntimeException>map(e -> notAccepted(Optional.of(e)))
+        .or(
+            () ->
+                RefusedAccess.find(error, endpoint.prefix())
+                    .map(refused -> explain(refused, operation, error)))
         .orElse(error);
   }
 

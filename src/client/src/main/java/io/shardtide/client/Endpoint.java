@@ -122,6 +122,12 @@ public record Endpoint(
     return ReloadingSslEngineFactory.with(all);
   }
 
+  /** Returns a reader of this endpoint's topics and its registry, to be closed by the caller. */
+  public TopicReader reader() {
+    Registry own = connectRegistry();
+    return reader(own).onClose(own::close);
+  }
+
   /**
    * Returns a reader of this endpoint's topics, to be closed by the caller.
    *

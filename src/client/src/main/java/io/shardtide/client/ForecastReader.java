@@ -3,11 +3,7 @@ package io.shardtide.client;
 import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
 
 import io.shardtide.growth.TableForecasts;
-import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.wire.Extension;
-import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topic;
 import java.util.Collections;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -17,27 +13,13 @@ import java.util.TreeMap;
  * current-forecasts. Not safe for use by several threads.
  */
 public final class ForecastReader implements AutoCloseable {
-  private final Registry registry;
   private final TopicReader reader;
-  private final SortedMap<String, TableForecasts> latest = new TreeMap<>();
+  private final SortedMap<String, TableForecasts> latest;
 
   private ForecastReader(Endpoint endpoint) {
-    registry = endpoint.connectRegistry();
-    try {
-      Topic<TableForecasts> topic = endpoint.topics().of(CURRENT_FORECASTS);
-      reader =
-          endpoint
-              .reader(registry)
-              .handle(
-                  topic,
-                  StartPosition.BEGINNING,
-                  (position, writtenAt, forecasts) -> latest.put(forecasts.workloadId(), forecasts))
-              .onTombstone(topic, (position, workloadId) -> latest.remove(workloadId));
-      ExtensionTopics.open(reader, Extension.GROWTH);
-    } catch (RuntimeException e) {
-      registry.close();
-      throw e;
-    }
+    reader = endpoint.reader();
+    latest = reader.latest(endpoint.topics().of(CURRENT_FORECASTS));
+    reader.open();
   }
 
   /**
@@ -69,6 +51,5 @@ public final class ForecastReader implements AutoCloseable {
   @Override
   public void close() {
     reader.close();
-    registry.close();
   }
 }

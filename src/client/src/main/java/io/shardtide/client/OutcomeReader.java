@@ -1,11 +1,48 @@
 package io.shardtide.client;
 
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+
+import io.shardtide.log.StartPosition;
+import io.shardtide.log.TopicReader;
+import io.shardtide.wire.Registry;
+import org.apache.kafka.common.acl.AclOperation;
+
 /** Finds the outcomes of events that were sent to one topic. */
-interface OutcomeReader extends AutoCloseable {
-  /** Returns the events without an outcome yet. */
-  PendingEvents events();
+abstract class OutcomeReader implements AutoCloseable {
+  /** The events without an outcome yet. */
+  final PendingEvents pending = new PendingEvents();
+
+  final TopicReader reader;
+  private final ClusterRefusals refusals;
+
+  /** Connects nowhere yet. */
+  OutcomeReader(Endpoint endpoint, Registry registry) {
+    refusals = new ClusterRefusals(endpoint, Publisher.ROLE);
+    reader =
+        endpoint
+            .reader(registry)
+            .onFailure(error -> pending.end(refusals.explain(error, AclOperation.READ)));
+  }
+
+  /** Reads the topics of {@link #reader} and rejections. Closes everything if it fails. */
+  final void start(Endpoint endpoint) {
+    reader.handle(
+        endpoint.topics().of(REJECTED_EVENTS),
+        StartPosition.END,
+        (position, writtenAt, rejected) -> pending.reject(rejected));
+    try {
+      reader.open();
+    } catch (RuntimeException e) {
+      close();
+      throw refusals.explain(e, AclOperation.READ);
+    }
+    reader.start("shardtide-outcomes");
+  }
 
   /** Completes the pending events exceptionally. */
   @Override
-  void close();
+  public void close() {
+    reader.close();
+    pending.end(new IllegalStateException("The publisher was closed"));
+  }
 }

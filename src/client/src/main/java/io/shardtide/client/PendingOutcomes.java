@@ -1,14 +1,13 @@
 package io.shardtide.client;
 
 import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
-import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.log.EndOffsets;
 import io.shardtide.log.StartPosition;
-import io.shardtide.log.TopicReader;
 import io.shardtide.wire.EventHeaders;
 import io.shardtide.wire.Registry;
+import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.SourcePosition;
 import java.time.Duration;
@@ -27,7 +26,6 @@ import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.header.Headers;
 
@@ -37,7 +35,7 @@ import org.apache.kafka.common.header.Headers;
  * workload without a cluster it writes nothing: such an event is accepted if the planner's consumer
  * group has passed it and no rejection is among the records written until then.
  */
-final class PendingOutcomes implements OutcomeReader {
+final class PendingOutcomes extends OutcomeReader {
   /** Interval at which the planner's committed offsets are compared with the pending events. */
   private static final Duration OFFSETS_INTERVAL = Duration.ofMillis(250);
 
@@ -46,9 +44,7 @@ final class PendingOutcomes implements OutcomeReader {
 
   private final Admin admin;
   private final EndOffsets endOffsets;
-  private final TopicReader reader;
   private final String group;
-  private final PendingEvents pending = new PendingEvents();
 
   /**
    * Ends of the planner's topics when its group had passed an event. On the reader's thread only.
@@ -58,34 +54,16 @@ final class PendingOutcomes implements OutcomeReader {
   private volatile boolean closing;
 
   PendingOutcomes(Endpoint endpoint, Registry registry) {
-    Topics topics = endpoint.topics();
-    ClusterRefusals refusals = new ClusterRefusals(endpoint, EventSender.ROLE);
+    super(endpoint, registry);
+    Topic<CostPredictions> predictions = endpoint.topics().of(COST_PREDICTIONS);
     group = endpoint.prefix() + Topics.WORKLOAD_APPLICATION;
     admin = Admin.create(endpoint.clients(Map.of(), Map.of()));
     endOffsets = new EndOffsets(endpoint.clients(Map.of(), Map.of()));
-    try {
-      reader =
-          endpoint
-              .reader(registry)
-              .handle(topics.of(COST_PREDICTIONS), StartPosition.END, this::predicted)
-              .skip(topics.of(COST_PREDICTIONS), this::isOfOthers)
-              .handle(
-                  topics.of(REJECTED_EVENTS),
-                  StartPosition.END,
-                  (position, writtenAt, rejected) -> pending.reject(rejected))
-              .every(OFFSETS_INTERVAL, this::compareOffsets)
-              .onFailure(error -> pending.end(refusals.explain(error, AclOperation.READ)));
-      reader.open();
-    } catch (RuntimeException e) {
-      admin.close(Duration.ZERO);
-      throw refusals.explain(e, AclOperation.READ);
-    }
-    reader.start("shardtide-outcomes");
-  }
-
-  @Override
-  public PendingEvents events() {
-    return pending;
+    reader
+        .handle(predictions, StartPosition.END, this::predicted)
+        .skip(predictions, this::isOfOthers)
+        .every(OFFSETS_INTERVAL, this::compareOffsets);
+    start(endpoint);
   }
 
   /** A model that takes over predicts all workloads again, and each has many tables. */
@@ -167,14 +145,12 @@ final class PendingOutcomes implements OutcomeReader {
     }
   }
 
-  /** Completes the pending events exceptionally. */
   @Override
   public void close() {
     closing = true;
     // Ends a request that the reader's thread waits for.
     endOffsets.close();
     admin.close(Duration.ZERO);
-    reader.close();
-    pending.end(new IllegalStateException("The publisher was closed"));
+    super.close();
   }
 }

@@ -5,7 +5,4 @@ package io.shardtide.client;
 public interface PlanListener extends SubscriptionListener {
   /** Called with the latest plan of each workload at the start, then with each new plan. */
   void plan(PlanUpdate update);
-
-  /** Called when a workload was deleted after one of its plans was delivered. */
-  default void deleted(String workloadId) {}
 }

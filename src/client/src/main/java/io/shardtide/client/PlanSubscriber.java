@@ -2,7 +2,6 @@ package io.shardtide.client;
 
 import static io.shardtide.wire.TopicType.CURRENT_PLANS;
 
-import io.shardtide.log.TopicReader;
 import io.shardtide.plan.ShardingPlan;
 import java.util.Optional;
 
@@ -34,21 +33,17 @@ import java.util.Optional;
  *
  * <p>A trainer reports what it does with a plan, and the costs it measures, with {@link #reports}.
  */
-public final class PlanSubscriber implements AutoCloseable {
+public final class PlanSubscriber extends Subscription<ShardingPlan> {
   private final Endpoint endpoint;
-  private final LatestReader<ShardingPlan> reader;
 
   private PlanSubscriber(Endpoint endpoint, Optional<String> workloadId, PlanListener listener) {
+    super(
+        endpoint,
+        CURRENT_PLANS,
+        workloadId,
+        listener,
+        (plan, previous) -> listener.plan(new PlanUpdate(plan, previous)));
     this.endpoint = endpoint;
-    reader =
-        new LatestReader<>(
-                endpoint,
-                endpoint.topics().of(CURRENT_PLANS),
-                workloadId,
-                listener,
-                (plan, previous) -> listener.plan(new PlanUpdate(plan, previous)))
-            .onDeleted(listener::deleted)
-            .start("shardtide-plans", TopicReader::open);
   }
 
   /**
@@ -74,12 +69,6 @@ public final class PlanSubscriber implements AutoCloseable {
    * @param run id of this run of the trainer; another one after each start
    */
   public TrainerReports reports(String source, String run) {
-    return TrainerReports.connect(endpoint, reader.registry(), source, run);
-  }
-
-  /** Ends the subscription. Returns when a call of the listener that runs has returned. */
-  @Override
-  public void close() {
-    reader.close();
+    return TrainerReports.connect(endpoint, registry, source, run);
   }
 }

@@ -2,16 +2,12 @@ package io.shardtide.client;
 
 import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
 import static io.shardtide.wire.TopicType.POOL_CHANGES;
-import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
 
 import io.shardtide.log.StartPosition;
-import io.shardtide.log.TopicReader;
 import io.shardtide.pool.Allocation;
 import io.shardtide.pool.PoolChange;
 import io.shardtide.pool.PoolHistory;
-import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topics;
 import io.shardtide.workload.SourcePosition;
 import java.time.Duration;
 import java.time.Instant;
@@ -22,7 +18,6 @@ import java.util.NavigableMap;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.UUID;
-import org.apache.kafka.common.acl.AclOperation;
 
 /**
  * Finds the outcomes of events of pools that were sent. An allocation names the pool's generation,
@@ -31,12 +26,9 @@ import org.apache.kafka.common.acl.AclOperation;
  * that has this generation or a later one, and rejected if the planner says so. The two topics are
  * read in any order, so that allocations are kept until the events before them are known.
  */
-final class PoolOutcomes implements OutcomeReader {
+final class PoolOutcomes extends OutcomeReader {
   /** Interval at which positions of events that became known later are looked at. */
   private static final Duration POSITIONS_INTERVAL = Duration.ofMillis(250);
-
-  private final PendingEvents pending = new PendingEvents();
-  private final TopicReader reader;
 
   // On the reader's thread only.
   private final Map<String, PoolHistory> pools = new HashMap<>();
@@ -50,31 +42,13 @@ final class PoolOutcomes implements OutcomeReader {
   private record GenerationOfEvent(String poolId, SourcePosition position, long generation) {}
 
   PoolOutcomes(Endpoint endpoint, Registry registry) {
-    ClusterRefusals refusals = new ClusterRefusals(endpoint, EventSender.ROLE);
-    Topics topics = endpoint.topics();
-    reader =
-        endpoint
-            .reader(registry)
-            .handle(topics.of(POOL_CHANGES), StartPosition.BEGINNING, this::apply)
-            .handle(topics.of(CURRENT_ALLOCATIONS), StartPosition.END, this::allocated)
-            .handle(
-                topics.of(REJECTED_EVENTS),
-                StartPosition.END,
-                (position, writtenAt, rejected) -> pending.reject(rejected))
-            .every(POSITIONS_INTERVAL, this::complete)
-            .onUndecodable(record -> {})
-            .onFailure(error -> pending.end(refusals.explain(error, AclOperation.READ)));
-    try {
-      ExtensionTopics.open(reader, Extension.POOLS);
-    } catch (RuntimeException e) {
-      throw refusals.explain(e, AclOperation.READ);
-    }
-    reader.start("shardtide-pool-outcomes");
-  }
-
-  @Override
-  public PendingEvents events() {
-    return pending;
+    super(endpoint, registry);
+    reader
+        .handle(endpoint.topics().of(POOL_CHANGES), StartPosition.BEGINNING, this::apply)
+        .handle(endpoint.topics().of(CURRENT_ALLOCATIONS), StartPosition.END, this::allocated)
+        .every(POSITIONS_INTERVAL, this::complete)
+        .onUndecodable(record -> {});
+    start(endpoint);
   }
 
   private void apply(SourcePosition position, Instant writtenAt, PoolChange event) {
@@ -117,11 +91,5 @@ final class PoolOutcomes implements OutcomeReader {
         .filter(event -> event.poolId().equals(pool))
         .mapToLong(GenerationOfEvent::generation)
         .reduce(next, Math::min);
-  }
-
-  @Override
-  public void close() {
-    reader.close();
-    pending.end(new IllegalStateException("The publisher was closed"));
   }
 }

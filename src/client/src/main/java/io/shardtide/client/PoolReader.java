@@ -6,13 +6,8 @@ import static io.shardtide.wire.TopicType.POOL_CHANGES;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.pool.Allocation;
-import io.shardtide.pool.PoolChange;
 import io.shardtide.pool.PoolHistory;
 import io.shardtide.pool.PoolState;
-import io.shardtide.wire.Extension;
-import io.shardtide.wire.Registry;
-import io.shardtide.workload.SourcePosition;
-import java.time.Instant;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -23,10 +18,9 @@ import java.util.TreeMap;
  * as the planner does, and their latest allocations. Not safe for use by several threads.
  */
 public final class PoolReader implements AutoCloseable {
-  private final Registry registry;
   private final TopicReader reader;
   private final Map<String, PoolHistory> histories = new TreeMap<>();
-  private final Map<String, Allocation> allocations = new TreeMap<>();
+  private final Map<String, Allocation> allocations;
 
   /**
    * A pool and its latest allocation.
@@ -38,24 +32,18 @@ public final class PoolReader implements AutoCloseable {
   public record AllocatedPool(PoolState state, Optional<Allocation> allocation) {}
 
   private PoolReader(Endpoint endpoint) {
-    registry = endpoint.connectRegistry();
-    try {
-      reader =
-          endpoint
-              .reader(registry)
-              .handle(endpoint.topics().of(POOL_CHANGES), StartPosition.BEGINNING, this::apply)
-              .handle(
-                  endpoint.topics().of(CURRENT_ALLOCATIONS),
-                  StartPosition.BEGINNING,
-                  (position, writtenAt, allocation) ->
-                      allocations.put(allocation.poolId(), allocation))
-              // The planner rejects them too.
-              .onUndecodable(record -> {});
-      ExtensionTopics.open(reader, Extension.POOLS);
-    } catch (RuntimeException e) {
-      registry.close();
-      throw e;
-    }
+    reader =
+        endpoint
+            .reader()
+            .handle(
+                endpoint.topics().of(POOL_CHANGES),
+                StartPosition.BEGINNING,
+                (position, writtenAt, event) ->
+                    histories.computeIfAbsent(event.poolId(), PoolHistory::new).apply(event))
+            // The planner rejects them too.
+            .onUndecodable(record -> {});
+    allocations = reader.latest(endpoint.topics().of(CURRENT_ALLOCATIONS));
+    reader.open();
   }
 
   /**
@@ -68,10 +56,6 @@ public final class PoolReader implements AutoCloseable {
    */
   public static PoolReader connect(Endpoint endpoint) {
     return new PoolReader(endpoint);
-  }
-
-  private void apply(SourcePosition position, Instant writtenAt, PoolChange event) {
-    histories.computeIfAbsent(event.poolId(), PoolHistory::new).apply(event);
   }
 
   /**
@@ -98,6 +82,5 @@ public final class PoolReader implements AutoCloseable {
   @Override
   public void close() {
     reader.close();
-    registry.close();
   }
 }

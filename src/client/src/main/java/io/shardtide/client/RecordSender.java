@@ -68,11 +68,11 @@ final class RecordSender implements AutoCloseable {
    * @return the record's position, when all in-sync replicas have it; or Kafka's error
    */
   @SuppressWarnings("FutureReturnValueIgnored") // The callback receives failures.
-  <V> CompletableFuture<SourcePosition> send(
-      Topic<V> topic, Serializer<V> serializer, String key, V value) {
+  <V> CompletableFuture<SourcePosition> send(Topic<V> topic, Serializer<V> serializer, V value) {
     CompletableFuture<SourcePosition> sent = new CompletableFuture<>();
     producer.send(
-        new ProducerRecord<>(topic.name(), key, serializer.serialize(topic.name(), value)),
+        new ProducerRecord<>(
+            topic.name(), topic.type().keyOf(value), serializer.serialize(topic.name(), value)),
         (metadata, error) -> {
           if (error == null) {
             sent.complete(

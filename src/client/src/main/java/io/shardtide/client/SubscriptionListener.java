@@ -11,6 +11,9 @@ public interface SubscriptionListener {
   /** Called once, when the latest records were delivered; later ones are new. */
   default void caughtUp() {}
 
+  /** Called when a workload, or a pool, was deleted after one of its records was delivered. */
+  default void deleted(String id) {}
+
   /**
    * Called with a record that this version cannot decode. The subscription goes on with the next
    * record.

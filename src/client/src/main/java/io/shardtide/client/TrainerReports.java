@@ -6,6 +6,7 @@ import static io.shardtide.wire.TopicType.TABLE_FILLS;
 
 import io.shardtide.growth.FillReport;
 import io.shardtide.growth.TableFill;
+import io.shardtide.log.DaemonThreads;
 import io.shardtide.plan.MeasuredCollective;
 import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.MeasuredCostsBuilder;
@@ -22,8 +23,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.common.serialization.Serializer;
 import org.slf4j.Logger;
@@ -54,34 +55,39 @@ public final class TrainerReports implements AutoCloseable {
    */
   private static final int REPORT_BYTES = 1 << 20;
 
-  private final Topics topics;
   private final String source;
   private final String run;
   private final InstantSource clock;
-  private final Serializer<PlanStatus> statuses;
-  private final Serializer<MeasuredCosts> measurements;
-  private final Serializer<FillReport> fills;
+  private final Kind<PlanStatus> statuses;
+  private final Kind<MeasuredCosts> measurements;
+  private final Kind<FillReport> fills;
   private final RecordSender sender;
-  private final AtomicInteger waitingStatuses = new AtomicInteger();
-  private final AtomicInteger waitingMeasurements = new AtomicInteger();
   private final AtomicLong undelivered = new AtomicLong();
   private final ExecutorService background =
-      Executors.newSingleThreadExecutor(
-          task -> {
-            Thread thread = new Thread(task, "shardtide-reports");
-            thread.setDaemon(true);
-            return thread;
-          });
+      Executors.newSingleThreadExecutor(DaemonThreads.named("shardtide-reports"));
+
+  /**
+   * A kind of reports.
+   *
+   * @param room has a permit for each report that may still wait; several kinds may share it
+   * @param limit its permits while nothing waits
+   */
+  private record Kind<V>(Topic<V> topic, Serializer<V> serializer, Semaphore room, int limit) {
+    Kind(Registry registry, Topic<V> topic, Semaphore room) {
+      this(topic, registry.serde(topic).serializer(), room, room.availablePermits());
+    }
+  }
 
   private TrainerReports(
       Endpoint endpoint, Registry registry, String source, String run, InstantSource clock) {
-    topics = endpoint.topics();
     this.source = source;
     this.run = run;
     this.clock = clock;
-    statuses = registry.serde(topics.of(PLAN_STATUS)).serializer();
-    measurements = registry.serde(topics.of(MEASURED_COSTS)).serializer();
-    fills = registry.serde(topics.of(TABLE_FILLS)).serializer();
+    Topics topics = endpoint.topics();
+    statuses = new Kind<>(registry, topics.of(PLAN_STATUS), new Semaphore(MAX_STATUSES));
+    Semaphore room = new Semaphore(MAX_MEASUREMENTS);
+    measurements = new Kind<>(registry, topics.of(MEASURED_COSTS), room);
+    fills = new Kind<>(registry, topics.of(TABLE_FILLS), room);
     sender = new RecordSender(endpoint, new ClusterRefusals(endpoint, "trainer"), REPORT_BYTES);
   }
 
@@ -112,7 +118,7 @@ public final class TrainerReports implements AutoCloseable {
    * @param step the first step with this plan, at least 0
    */
   public CompletableFuture<Void> adopted(ShardingPlan plan, long step) {
-    return status(plan, PlanStatus.StatusKind.ADOPTED, step, Optional.empty());
+    return status(plan, PlanStatus.StatusKind.ADOPTED, step, Optional.empty(), 1, 1);
   }
 
   /**
@@ -123,7 +129,7 @@ public final class TrainerReports implements AutoCloseable {
    * @param reason why, for people
    */
   public CompletableFuture<Void> rejected(ShardingPlan plan, long step, String reason) {
-    return status(plan, PlanStatus.StatusKind.REJECTED, step, Optional.of(reason));
+    return status(plan, PlanStatus.StatusKind.REJECTED, step, Optional.of(reason), 1, 1);
   }
 
   /**
@@ -149,11 +155,6 @@ public final class TrainerReports implements AutoCloseable {
   }
 
   private CompletableFuture<Void> status(
-      ShardingPlan plan, PlanStatus.StatusKind kind, long step, Optional<String> reason) {
-    return status(plan, kind, step, reason, 1, 1);
-  }
-
-  private CompletableFuture<Void> status(
       ShardingPlan plan,
       PlanStatus.StatusKind kind,
       long step,
@@ -161,9 +162,7 @@ public final class TrainerReports implements AutoCloseable {
       int wave,
       int waves) {
     return send(
-        topics.of(PLAN_STATUS),
         statuses,
-        plan.workloadId(),
         new PlanStatus(
             plan.workloadId(),
             plan.planId(),
@@ -174,9 +173,7 @@ public final class TrainerReports implements AutoCloseable {
             run,
             clock.instant(),
             wave,
-            waves),
-        waitingStatuses,
-        MAX_STATUSES);
+            waves));
   }
 
   /**
@@ -207,11 +204,9 @@ public final class TrainerReports implements AutoCloseable {
       List<MeasuredDevice> devices,
       List<MeasuredCollective> collectives) {
     return send(
-        topics.of(MEASURED_COSTS),
         measurements,
-        plan.workloadId(),
         MeasuredCostsBuilder.builder()
-            .measurementId("%s/%s/%d".formatted(source, run, step))
+            .measurementId(id(step))
             .workloadId(plan.workloadId())
             .planId(plan.planId())
             .run(run)
@@ -221,9 +216,7 @@ public final class TrainerReports implements AutoCloseable {
             .collectives(collectives)
             .source(source)
             .measuredAt(clock.instant())
-            .build(),
-        waitingMeasurements,
-        MAX_MEASUREMENTS);
+            .build());
   }
 
   /**
@@ -238,64 +231,48 @@ public final class TrainerReports implements AutoCloseable {
    */
   public CompletableFuture<Void> filled(ShardingPlan plan, long step, List<TableFill> tables) {
     return send(
-        topics.of(TABLE_FILLS),
         fills,
-        plan.workloadId(),
         new FillReport(
-            "%s/%s/%d".formatted(source, run, step),
-            plan.workloadId(),
-            plan.planId(),
-            run,
-            source,
-            clock.instant(),
-            tables),
-        waitingMeasurements,
-        MAX_MEASUREMENTS);
+            id(step), plan.workloadId(), plan.planId(), run, source, clock.instant(), tables));
   }
 
-  private <V> CompletableFuture<Void> send(
-      Topic<V> topic,
-      Serializer<V> serializer,
-      String key,
-      V value,
-      AtomicInteger waiting,
-      int limit) {
+  private String id(long step) {
+    return "%s/%s/%d".formatted(source, run, step);
+  }
+
+  private <V> CompletableFuture<Void> send(Kind<V> kind, V value) {
     CompletableFuture<Void> delivered = new CompletableFuture<>();
-    if (waiting.incrementAndGet() > limit) {
-      waiting.decrementAndGet();
-      drop(delivered, topic, new IllegalStateException("%d reports wait already".formatted(limit)));
+    if (!kind.room().tryAcquire()) {
+      drop(
+          delivered,
+          kind.topic(),
+          new IllegalStateException("%d reports wait already".formatted(kind.limit())));
       return delivered;
     }
     try {
-      background.execute(() -> deliver(topic, serializer, key, value, waiting, delivered));
+      background.execute(() -> deliver(kind, value, delivered));
     } catch (RejectedExecutionException e) {
-      waiting.decrementAndGet();
-      drop(delivered, topic, new IllegalStateException("The reporter is closed", e));
+      kind.room().release();
+      drop(delivered, kind.topic(), new IllegalStateException("The reporter is closed", e));
     }
     return delivered;
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // whenComplete looks at the result.
-  private <V> void deliver(
-      Topic<V> topic,
-      Serializer<V> serializer,
-      String key,
-      V value,
-      AtomicInteger waiting,
-      CompletableFuture<Void> delivered) {
+  private <V> void deliver(Kind<V> kind, V value, CompletableFuture<Void> delivered) {
     CompletableFuture<?> sent;
     try {
-      sent = sender.send(topic, serializer, key, value);
+      sent = sender.send(kind.topic(), kind.serializer(), value);
     } catch (RuntimeException e) {
       sent = CompletableFuture.failedFuture(e);
     }
     sent.whenComplete(
         (position, error) -> {
-          waiting.decrementAndGet();
+          kind.room().release();
           if (error == null) {
             delivered.complete(null);
           } else {
-            drop(delivered, topic, error);
+            drop(delivered, kind.topic(), error);
           }
         });
   }

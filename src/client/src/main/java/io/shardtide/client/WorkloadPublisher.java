@@ -2,10 +2,8 @@ package io.shardtide.client;
 
 import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 
-import io.shardtide.workload.SourcePosition;
 import io.shardtide.workload.WorkloadChange;
 import java.time.InstantSource;
-import java.util.concurrent.CompletableFuture;
 
 /**
  * Publishes events: changes to the tables and the cluster of workloads. Safe for use by several
@@ -34,20 +32,9 @@ import java.util.concurrent.CompletableFuture;
  * }
  * }</pre>
  */
-public final class WorkloadPublisher implements AutoCloseable {
-  private final String source;
-  private final InstantSource clock;
-  private final EventSender<WorkloadChange> sender;
-
+public final class WorkloadPublisher extends Publisher<WorkloadChange> {
   private WorkloadPublisher(Endpoint endpoint, String source, InstantSource clock) {
-    this.source = source;
-    this.clock = clock;
-    sender =
-        new EventSender<>(
-            endpoint,
-            endpoint.topics().of(WORKLOAD_CHANGES),
-            WorkloadChange::eventId,
-            PendingOutcomes::new);
+    super(endpoint, source, clock, WORKLOAD_CHANGES, WorkloadChange::eventId, PendingOutcomes::new);
   }
 
   /**
@@ -67,46 +54,11 @@ public final class WorkloadPublisher implements AutoCloseable {
 
   /** Begins an event of a workload, with a random id. The planner applies an id once. */
   public PendingChange change(String workloadId) {
-    return new PendingChange(this, workloadId, source, clock.instant());
+    return new PendingChange(this, workloadId);
   }
 
-  /**
-   * Sends an event. May block until Kafka and the registry answer: {@link Endpoint#withTimeout}.
-   *
-   * @return its position on workload-changes, when all in-sync replicas have it; or Kafka's error:
-   *     then it may be on the log or not, and sending the same event again is safe. Kafka's {@code
-   *     AuthenticationException} comes within seconds if the brokers do not accept this client, and
-   *     {@code AuthorizationException} if it lacks an ACL; their messages say what to do
-   * @throws io.shardtide.workload.RejectedException if two changes are of one table, or of the
-   *     cluster
-   */
-  public CompletableFuture<SourcePosition> publish(WorkloadChange event) {
-    event.checkDistinct();
-    return sender.send(event);
-  }
-
-  /**
-   * Sends an event and waits in the background for the planner's decision. The first call starts to
-   * read cost-predictions and rejected-events. May block as {@link #publish} does.
-   *
-   * @return the outcome; it does not complete while no planner runs, so use {@link
-   *     CompletableFuture#orTimeout} or a timed get. Fails as {@link #publish} does
-   * @throws io.shardtide.workload.RejectedException if two changes are of one table, or of the
-   *     cluster
-   * @throws IllegalStateException if the cluster does not have the planner's topics
-   * @throws io.shardtide.log.ClusterUnavailableException if the cluster does not answer
-   */
-  public CompletableFuture<Outcome> publishAndAwait(WorkloadChange event) {
-    event.checkDistinct();
-    return sender.sendAndAwait(event);
-  }
-
-  /**
-   * Waits up to 5 seconds for events that are being sent. Futures that are not complete then
-   * complete exceptionally.
-   */
   @Override
-  public void close() {
-    sender.close();
+  void check(WorkloadChange event) {
+    event.checkDistinct();
   }
 }

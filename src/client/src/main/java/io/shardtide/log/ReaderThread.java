@@ -5,7 +5,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -24,12 +23,18 @@ final class ReaderThread {
   /** A record, and the end, end a poll at once. */
   private static final long LONGEST_POLL_NANOS = TimeUnit.MINUTES.toNanos(1);
 
+  /** Takes the reason when the thread begins to wait. */
+  Consumer<RuntimeException> waiting = this::report;
+
+  /** Takes the error that ended the thread. */
+  Consumer<RuntimeException> failed = error -> {};
+
+  /** Runs once, when the records that the reader found are read. */
+  Runnable caughtUp = () -> {};
+
   private final TopicReader reader;
   private final List<PeriodicTask> periodic = new ArrayList<>();
   private final CountDownLatch stopped = new CountDownLatch(1);
-  private Optional<Consumer<RuntimeException>> waiting = Optional.empty();
-  private Consumer<RuntimeException> failed = error -> {};
-  private Runnable caughtUp = () -> {};
   private volatile Thread thread;
   private boolean behind = true;
 
@@ -51,25 +56,12 @@ final class ReaderThread {
     this.reader = reader;
   }
 
-  void onCaughtUp(Runnable task) {
-    caughtUp = task;
-  }
-
-  void onWaiting(Consumer<RuntimeException> handler) {
-    waiting = Optional.of(handler);
-  }
-
-  void onFailure(Consumer<RuntimeException> handler) {
-    failed = handler;
-  }
-
   void every(Duration interval, Runnable task) {
     periodic.add(new PeriodicTask(interval, task));
   }
 
   void start(String name) {
-    thread = new Thread(this::run, name);
-    thread.setDaemon(true);
+    thread = DaemonThreads.named(name).newThread(this::run);
     thread.start();
   }
 
@@ -111,11 +103,7 @@ final class ReaderThread {
 
   private void await(RuntimeException error) {
     if (pauseNanos == 0) {
-      if (waiting.isPresent()) {
-        waiting.get().accept(error);
-      } else {
-        log.warn("Records of {} wait: {}", reader.topics(), error.getMessage());
-      }
+      waiting.accept(error);
     }
     pauseNanos = Math.min(LONGEST_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, 2 * pauseNanos));
     long end = System.nanoTime() + pauseNanos;
@@ -129,6 +117,10 @@ final class ReaderThread {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("Interrupted while a server did not answer", e);
     }
+  }
+
+  private void report(RuntimeException error) {
+    log.warn("Records of {} wait: {}", reader.topics(), error.getMessage());
   }
 
   /** Runs the tasks that are due; returns the nanoseconds until the next one is. */

@@ -2,6 +2,7 @@ package io.shardtide.log;
 
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
+import io.shardtide.wire.Topic;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.SourcePosition;
 import java.nio.ByteBuffer;
@@ -30,29 +31,41 @@ import org.slf4j.LoggerFactory;
 final class RecordDispatcher {
   private static final Logger log = LoggerFactory.getLogger(RecordDispatcher.class);
 
-  private final Map<String, Subscription<?>> subscriptions = new LinkedHashMap<>();
-  private final Map<String, Integer> partitions = new HashMap<>();
+  /** By the name of the topic. */
+  final Map<String, Subscription<?>> subscriptions = new LinkedHashMap<>();
+
+  /** Only records with this key are handed on; empty for all. */
+  Optional<byte[]> key = Optional.empty();
+
+  /** Takes records that cannot be decoded. */
+  Consumer<RejectedEvent> undecodable = this::report;
+
+  /** Runs after each record. */
+  Runnable afterRecord = () -> {};
+
   private final AtomicLong undecodableRecords = new AtomicLong();
-  private Optional<byte[]> key = Optional.empty();
-  private Optional<Consumer<RejectedEvent>> undecodable = Optional.empty();
-  private Runnable afterRecord = () -> {};
 
   /** What happens to the records of a topic. */
-  private static final class Subscription<V> {
-    private final StartPosition start;
+  static final class Subscription<V> {
+    final Topic<V> topic;
+    final StartPosition start;
     private final RecordDecoder<V> decoder;
     private final RecordHandler<V> handler;
-    private Optional<BiConsumer<SourcePosition, String>> tombstones = Optional.empty();
+    Optional<BiConsumer<SourcePosition, String>> tombstones = Optional.empty();
+    Predicate<Headers> skipped = headers -> false;
 
-    private Optional<Predicate<Headers>> skipped = Optional.empty();
+    /** Records on another partition than that of their key are invalid, once this is known. */
+    OptionalInt partitions = OptionalInt.empty();
 
     /** Where the latest record of each key lies, while none is handed on. */
-    private Optional<Map<ByteBuffer, SourcePosition>> latest = Optional.empty();
+    Optional<Map<ByteBuffer, SourcePosition>> latest = Optional.empty();
 
     /** Which records are handed on, by partition, while they are read again. */
     private Map<Integer, Again> again = Map.of();
 
-    Subscription(StartPosition start, RecordDecoder<V> decoder, RecordHandler<V> handler) {
+    Subscription(
+        Topic<V> topic, StartPosition start, RecordDecoder<V> decoder, RecordHandler<V> handler) {
+      this.topic = topic;
       this.start = start;
       this.decoder = decoder;
       this.handler = handler;
@@ -66,48 +79,6 @@ final class RecordDispatcher {
    * @param end the offset after the part
    */
   private record Again(Set<Long> offsets, long end) {}
-
-  <V> void subscribe(
-      String topic, StartPosition start, RecordDecoder<V> decoder, RecordHandler<V> handler) {
-    subscriptions.put(topic, new Subscription<>(start, decoder, handler));
-  }
-
-  void onTombstone(String topic, BiConsumer<SourcePosition, String> handler) {
-    subscriptions.get(topic).tombstones = Optional.of(handler);
-  }
-
-  void latestOnly(String topic) {
-    subscriptions.get(topic).latest = Optional.of(new HashMap<>());
-  }
-
-  void skip(String topic, Predicate<Headers> records) {
-    subscriptions.get(topic).skipped = Optional.of(records);
-  }
-
-  void onlyKey(Optional<String> only) {
-    key = only.map(text -> text.getBytes(StandardCharsets.UTF_8));
-  }
-
-  void onUndecodable(Consumer<RejectedEvent> handler) {
-    undecodable = Optional.of(handler);
-  }
-
-  /** Records on another partition than that of their key are skipped as invalid. */
-  void partitions(String topic, int count) {
-    partitions.put(topic, count);
-  }
-
-  void afterEachRecord(Runnable task) {
-    afterRecord = task;
-  }
-
-  Set<String> topics() {
-    return subscriptions.keySet();
-  }
-
-  StartPosition start(String topic) {
-    return subscriptions.get(topic).start;
-  }
 
   long undecodableRecords() {
     return undecodableRecords.get();
@@ -188,7 +159,7 @@ final class RecordDispatcher {
   }
 
   private <V> void dispatch(Subscription<V> subscription, ConsumerRecord<byte[], byte[]> record) {
-    if (subscription.skipped.isPresent() && subscription.skipped.get().test(record.headers())) {
+    if (subscription.skipped.test(record.headers())) {
       return;
     }
     SourcePosition position = position(record);
@@ -199,28 +170,26 @@ final class RecordDispatcher {
           .accept(position, new String(record.key(), StandardCharsets.UTF_8));
       return;
     }
-    Integer count = partitions.get(record.topic());
     Decoded<V> decoded =
         subscription.decoder.decode(
-            position,
-            record.key(),
-            record.value(),
-            count == null ? OptionalInt.empty() : OptionalInt.of(count));
+            position, record.key(), record.value(), subscription.partitions);
     if (decoded instanceof Decoded.Value<V> value) {
       subscription.handler.accept(
           position, Instant.ofEpochMilli(record.timestamp()), value.value());
     } else if (decoded instanceof Decoded.Invalid<V> invalid) {
-      skip(invalid.rejection());
+      undecodableRecords.incrementAndGet();
+      undecodable.accept(invalid.rejection());
     }
   }
 
-  private void skip(RejectedEvent record) {
-    long count = undecodableRecords.incrementAndGet();
-    if (undecodable.isPresent()) {
-      undecodable.get().accept(record);
-    } else if (Long.bitCount(count) == 1) {
+  private void report(RejectedEvent record) {
+    if (Long.bitCount(undecodableRecords.get()) == 1) {
       // The 1st, 2nd, 4th, 8th ...: a topic full of foreign records does not fill the log.
-      log.warn("{} is skipped, {} records so far: {}", record.source(), count, record.message());
+      log.warn(
+          "{} is skipped, {} records so far: {}",
+          record.source(),
+          undecodableRecords,
+          record.message());
     }
   }
 }

@@ -7,6 +7,7 @@ import io.shardtide.wire.Topic;
 import io.shardtide.wire.UndecidedSchemaException;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.SourcePosition;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -16,16 +17,19 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -34,6 +38,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.header.Headers;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * Reads all partitions of topics, committed records only, without a consumer group.
@@ -49,6 +54,9 @@ import org.apache.kafka.common.header.Headers;
  * #undecodableRecords} may be called from any thread.
  */
 public final class TopicReader implements AutoCloseable {
+  /** How long a call waits for a cluster that sends nothing, unless the settings differ. */
+  private static final long DEFAULT_PATIENCE_MS = 30_000;
+
   private final String bootstrapServers;
   private final KafkaConsumer<byte[], byte[]> consumer;
   private final Registry registry;
@@ -62,6 +70,7 @@ public final class TopicReader implements AutoCloseable {
   private Map<TopicPartition, Long> ends = Map.of();
   private long receivedNanos;
   private volatile boolean closed;
+  private Runnable onClose = () -> {};
 
   /**
    * Creates the consumer; connects nowhere yet.
@@ -72,13 +81,25 @@ public final class TopicReader implements AutoCloseable {
   public TopicReader(Map<String, ?> kafka, Registry registry) {
     this.registry = registry;
     bootstrapServers = String.valueOf(kafka.get(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG));
-    patience = CommittedConsumer.patience(kafka);
-    consumer = CommittedConsumer.create(kafka);
+    Map<String, Object> config = new HashMap<>(kafka);
+    config.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
+    config.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
+    config.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
+    // Where retention deleted the next record before it was read: the oldest that is left.
+    config.put(ConsumerConfig.AUTO_OFFSET_RESET_CONFIG, "earliest");
+    consumer =
+        new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+    patience =
+        Duration.ofMillis(
+            Long.parseLong(
+                String.valueOf(
+                    config.getOrDefault(
+                        ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, DEFAULT_PATIENCE_MS))));
   }
 
   /** Hands on only the records with this key, in UTF-8; empty for all. */
   public TopicReader onlyKey(Optional<String> key) {
-    dispatcher.onlyKey(key);
+    dispatcher.key = key.map(text -> text.getBytes(StandardCharsets.UTF_8));
     return this;
   }
 
@@ -89,8 +110,26 @@ public final class TopicReader implements AutoCloseable {
    * @param handler receives the values
    */
   public <V> TopicReader handle(Topic<V> topic, StartPosition start, RecordHandler<V> handler) {
-    dispatcher.subscribe(topic.name(), start, new RecordDecoder<>(registry, topic), handler);
+    dispatcher.subscriptions.put(
+        topic.name(),
+        new RecordDispatcher.Subscription<>(
+            topic, start, new RecordDecoder<>(registry, topic), handler));
     return this;
+  }
+
+  /**
+   * Reads the latest value of each key of a compacted topic.
+   *
+   * @return the values by key, as far as they are read
+   */
+  public <V> SortedMap<String, V> latest(Topic<V> topic) {
+    SortedMap<String, V> latest = new TreeMap<>();
+    handle(
+        topic,
+        StartPosition.BEGINNING,
+        (position, writtenAt, value) -> latest.put(topic.type().keyOf(value), value));
+    onTombstone(topic, (position, key) -> latest.remove(key));
+    return latest;
   }
 
   /**
@@ -98,7 +137,7 @@ public final class TopicReader implements AutoCloseable {
    * a tombstone is a record that cannot be decoded. Call after {@link #handle}.
    */
   public TopicReader onTombstone(Topic<?> topic, BiConsumer<SourcePosition, String> handler) {
-    dispatcher.onTombstone(topic.name(), handler);
+    dispatcher.subscriptions.get(topic.name()).tombstones = Optional.of(handler);
     return this;
   }
 
@@ -108,7 +147,7 @@ public final class TopicReader implements AutoCloseable {
    * compacted yet. Tombstones are handed on at once.
    */
   public TopicReader latestOnlyAtStart(Topic<?> topic) {
-    dispatcher.latestOnly(topic.name());
+    dispatcher.subscriptions.get(topic.name()).latest = Optional.of(new HashMap<>());
     return this;
   }
 
@@ -116,25 +155,25 @@ public final class TopicReader implements AutoCloseable {
    * Skips records of a topic by their headers, without decoding them. Call after {@link #handle}.
    */
   public TopicReader skip(Topic<?> topic, Predicate<Headers> records) {
-    dispatcher.skip(topic.name(), records);
+    dispatcher.subscriptions.get(topic.name()).skipped = records;
     return this;
   }
 
   /** Receives records that cannot be decoded; by default they are logged. */
   public TopicReader onUndecodable(Consumer<RejectedEvent> handler) {
-    dispatcher.onUndecodable(handler);
+    dispatcher.undecodable = handler;
     return this;
   }
 
   /** Called after each record that was read, also after one with another key. */
   public TopicReader afterEachRecord(Runnable task) {
-    dispatcher.afterEachRecord(task);
+    dispatcher.afterRecord = task;
     return this;
   }
 
   /** Called once, on the reader's thread, when the records that {@link #open} found are read. */
   public TopicReader onCaughtUp(Runnable task) {
-    thread.onCaughtUp(task);
+    thread.caughtUp = task;
     return this;
   }
 
@@ -143,13 +182,19 @@ public final class TopicReader implements AutoCloseable {
    * brokers do not accept the client; otherwise it is logged.
    */
   public TopicReader onWaiting(Consumer<RuntimeException> handler) {
-    thread.onWaiting(handler);
+    thread.waiting = handler;
     return this;
   }
 
   /** Called with the error that ended the reader's thread; {@link #close} is none. */
   public TopicReader onFailure(Consumer<RuntimeException> handler) {
-    thread.onFailure(handler);
+    thread.failed = handler;
+    return this;
+  }
+
+  /** Runs a task when the reader is closed, after all others. */
+  public TopicReader onClose(Runnable task) {
+    onClose = task;
     return this;
   }
 
@@ -177,11 +222,13 @@ public final class TopicReader implements AutoCloseable {
   }
 
   private Map<TopicPartition, Long> assignAll() {
-    List<TopicPartition> partitions =
-        dispatcher.topics().stream().flatMap(topic -> partitionsOf(topic).stream()).toList();
-    partitions.stream()
-        .collect(Collectors.groupingBy(TopicPartition::topic, Collectors.counting()))
-        .forEach((topic, count) -> dispatcher.partitions(topic, count.intValue()));
+    List<TopicPartition> partitions = new ArrayList<>();
+    dispatcher.subscriptions.forEach(
+        (name, subscription) -> {
+          List<TopicPartition> found = partitionsOf(subscription.topic);
+          subscription.partitions = OptionalInt.of(found.size());
+          partitions.addAll(found);
+        });
     consumer.assign(partitions);
     Map<TopicPartition, Long> begins = consumer.beginningOffsets(partitions);
     ends = consumer.endOffsets(partitions);
@@ -189,14 +236,19 @@ public final class TopicReader implements AutoCloseable {
     ends.forEach(
         (partition, end) ->
             consumer.seek(
-                partition, dispatcher.start(partition.topic()).offset(begins.get(partition), end)));
+                partition,
+                dispatcher
+                    .subscriptions
+                    .get(partition.topic())
+                    .start
+                    .offset(begins.get(partition), end)));
     return ends;
   }
 
-  private List<TopicPartition> partitionsOf(String topic) {
-    List<PartitionInfo> found = consumer.partitionsFor(topic);
+  private List<TopicPartition> partitionsOf(Topic<?> topic) {
+    List<PartitionInfo> found = consumer.partitionsFor(topic.name());
     if (found.isEmpty()) {
-      throw new MissingTopicException(topic, bootstrapServers);
+      throw new MissingTopicException(topic.name(), topic.type().extension(), bootstrapServers);
     }
     return found.stream()
         .map(info -> new TopicPartition(info.topic(), info.partition()))
@@ -215,7 +267,7 @@ public final class TopicReader implements AutoCloseable {
   public Map<TopicPartition, OffsetRange> ranges(Topic<?> topic) {
     return locked(
         () -> {
-          List<TopicPartition> partitions = partitionsOf(topic.name());
+          List<TopicPartition> partitions = partitionsOf(topic);
           // The client looks up committed ends only for assigned partitions.
           consumer.assign(partitions);
           Map<TopicPartition, Long> begins = consumer.beginningOffsets(partitions);
@@ -257,26 +309,6 @@ public final class TopicReader implements AutoCloseable {
         () -> {
           readTo(consumer.endOffsets(consumer.assignment()), Map.of());
           return null;
-        });
-  }
-
-  /**
-   * Reads, on the caller's thread, until a condition holds, which is tested after each poll.
-   *
-   * @return whether it holds; false if it did not within the time
-   */
-  public boolean readUntil(BooleanSupplier condition, Duration time) {
-    return locked(
-        () -> {
-          long end = System.nanoTime() + time.toNanos();
-          while (!condition.getAsBoolean()) {
-            long left = end - System.nanoTime();
-            if (left <= 0) {
-              return false;
-            }
-            poll(Duration.ofNanos(left), Map.of());
-          }
-          return true;
         });
   }
 
@@ -359,7 +391,7 @@ public final class TopicReader implements AutoCloseable {
   }
 
   Collection<String> topics() {
-    return dispatcher.topics();
+    return dispatcher.subscriptions.keySet();
   }
 
   boolean isClosed() {
@@ -385,6 +417,7 @@ public final class TopicReader implements AutoCloseable {
       try {
         // There is no group to leave, and nothing to wait for.
         consumer.close(CloseOptions.timeout(Duration.ZERO));
+        onClose.run();
       } finally {
         reading.unlock();
       }

@@ -14,6 +14,7 @@ import io.shardtide.workload.RejectionReason;
 import io.shardtide.workload.SourcePosition;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -35,18 +36,21 @@ class RecordDispatcherTest {
   private final RecordDispatcher dispatcher = new RecordDispatcher();
   private final List<String> handed = new ArrayList<>();
   private final List<String> deleted = new ArrayList<>();
+  private RecordDispatcher.Subscription<RejectedEvent> subscription;
   private int decoded;
 
   @BeforeEach
   void subscribe() {
     registry.register(topics);
-    dispatcher.subscribe(
-        topic.name(),
-        StartPosition.BEGINNING,
-        new RecordDecoder<>(registry, keyed()),
-        (position, writtenAt, value) ->
-            handed.add(value.workloadId().orElseThrow() + position.offset()));
-    dispatcher.onTombstone(topic.name(), (position, key) -> deleted.add(key));
+    subscription =
+        new RecordDispatcher.Subscription<>(
+            topic,
+            StartPosition.BEGINNING,
+            new RecordDecoder<>(registry, keyed()),
+            (position, writtenAt, value) ->
+                handed.add(value.workloadId().orElseThrow() + position.offset()));
+    subscription.tombstones = Optional.of((position, key) -> deleted.add(key));
+    dispatcher.subscriptions.put(topic.name(), subscription);
   }
 
   /** The topic, with keys. */
@@ -112,7 +116,7 @@ class RecordDispatcherTest {
   /** Their bytes are not kept: where they lie is what a caller gets. */
   @Test
   void the_latest_records_of_keys_are_handed_on_when_they_are_read_again() {
-    dispatcher.latestOnly(topic.name());
+    subscription.latest = Optional.of(new HashMap<>());
     for (int time = 0; time < 2; time++) {
       read(0, 3, "a");
       read(0, 5, "b");
@@ -144,9 +148,8 @@ class RecordDispatcherTest {
   @Test
   void records_are_skipped_by_their_headers_without_being_decoded() {
     UUID mine = new UUID(1, 2);
-    dispatcher.skip(
-        topic.name(),
-        headers -> EventHeaders.eventId(headers).filter(id -> !id.equals(mine)).isPresent());
+    subscription.skipped =
+        headers -> EventHeaders.eventId(headers).filter(id -> !id.equals(mine)).isPresent();
     dispatcher.dispatch(record(0, 1, "a", false, EventHeaders.of(new UUID(3, 4), 8)));
     assertThat(decoded).isZero();
     dispatcher.dispatch(record(0, 2, "a", false, EventHeaders.of(mine, 8)));

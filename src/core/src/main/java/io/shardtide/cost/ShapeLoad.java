@@ -103,7 +103,11 @@ public record ShapeLoad(double[] tower, Map<ShardScope, Double> elements, long[]
 
   /** Returns several loads together. */
   public static ShapeLoad sum(List<ShapeLoad> loads) {
-    return loads.stream().reduce(ShapeLoad::plus).orElseThrow();
+    ShapeLoad sum = loads.get(0);
+    for (ShapeLoad more : loads.subList(1, loads.size())) {
+      sum = sum.plus(more);
+    }
+    return sum;
   }
 
   private ShapeLoad plus(ShapeLoad other) {

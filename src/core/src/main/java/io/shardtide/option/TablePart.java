@@ -6,7 +6,6 @@ import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableKernel;
 import io.shardtide.workload.TableSpec;
-import java.util.Arrays;
 import java.util.OptionalDouble;
 
 /**
@@ -65,10 +64,13 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
 
   /** Returns whether a table's constraints allow it to be cut into such parts. */
   public boolean isAllowed(TableSpec table) {
-    return Arrays.stream(ShardKind.values())
-        .filter(this::isOf)
-        .anyMatch(
-            kind -> table.constraints().allows(kind, table.columns(), table.columns() / columns));
+    int parts = table.columns() / columns;
+    for (ShardKind kind : ShardKind.values()) {
+      if (isOf(kind) && table.constraints().allows(kind, table.columns(), parts)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Returns whether shards of a kind may be such parts. */

@@ -311,12 +311,17 @@ public final class LocalSearch {
 
   /** Returns a plan, without an analysis. */
   SearchResult.Found found(State state, long evaluations) {
-    return found(state, evaluations, state.loads());
+    List<DeviceLoad> loads = state.loads();
+    StepCollectives collectives = collectives(loads);
+    return found(state, evaluations, loads, collectives, cost(expected, collectives, loads));
   }
 
-  private SearchResult.Found found(State state, long evaluations, List<DeviceLoad> loads) {
-    StepCollectives collectives = CodecChoice.of(expected, cluster, loads, problem.slowdowns());
-    StepCost cost = cost(expected, collectives, loads);
+  private SearchResult.Found found(
+      State state,
+      long evaluations,
+      List<DeviceLoad> loads,
+      StepCollectives collectives,
+      StepCost cost) {
     Map<String, List<Shard>> byTable = ShardLayout.of(state, tables, running);
     List<Shard> shards =
         problem.tables().stream().flatMap(t -> byTable.get(t.table().name()).stream()).toList();
@@ -334,9 +339,10 @@ public final class LocalSearch {
   /** Returns a plan with its analysis; gives the state the collectives that are best for it. */
   SearchResult.Found explained(State state, long evaluations) {
     List<DeviceLoad> loads = state.loads();
-    SearchResult.Found found = found(state, evaluations, loads);
-    StepCollectives collectives = found.collectives();
+    StepCollectives collectives = collectives(loads);
+    StepCost cost = cost(expected, collectives, loads);
     StepCost worse = cost(problem.model().evaluator(1), collectives, loads);
+    SearchResult.Found found = found(state, evaluations, loads, collectives, cost);
     List<RunningTable> nothing = RunningTable.of(tables, PlanShards.NONE, places);
     state.choose(communication.chosen(collectives));
     Objective objective = objective(state, nothing, evaluator, applied -> {});
@@ -345,8 +351,12 @@ public final class LocalSearch {
         explainer.insight(
             found.shards(),
             PlanBound.of(problem, evaluations / EVALUATIONS_PER_BOUND),
-            worse.predictedMs() - cost(expected, collectives, loads).predictedMs());
+            worse.predictedMs() - cost.predictedMs());
     return SearchResultFoundBuilder.builder(found).insight(Optional.of(insight)).build();
+  }
+
+  private StepCollectives collectives(List<DeviceLoad> loads) {
+    return CodecChoice.of(expected, cluster, loads, problem.slowdowns());
   }
 
   private StepCost cost(CostEvaluator by, StepCollectives collectives, List<DeviceLoad> loads) {

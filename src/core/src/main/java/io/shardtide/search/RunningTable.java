@@ -10,6 +10,7 @@ import io.shardtide.search.problem.TableGroup;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -17,7 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.Set;
-import java.util.stream.IntStream;
 
 /**
  * A table of the running plan, or several that are placed together, and the parts of it that can be
@@ -54,6 +54,9 @@ record RunningTable(
     }
   }
 
+  /** A shard of the running plan, and the option whose part it is, or is a block of. */
+  private record PlacedShard(Shard shard, Option option) {}
+
   /**
    * Returns the tables of a problem, in its order.
    *
@@ -62,34 +65,51 @@ record RunningTable(
    * @param places places that there are now
    */
   static List<RunningTable> of(List<TableGroup> tables, PlanShards plan, Places places) {
-    Map<String, List<Shard>> byTable = Shard.byTable(plan.shards());
-    return tables.stream().map(group -> of(group, byTable, plan, places)).toList();
+    Map<String, List<PlacedShard>> byTable = new HashMap<>();
+    List<Option> options = Option.of(plan.shards());
+    for (int i = 0; i < options.size(); i++) {
+      Shard shard = plan.shards().get(i);
+      byTable
+          .computeIfAbsent(shard.table(), table -> new ArrayList<>())
+          .add(new PlacedShard(shard, options.get(i)));
+    }
+    PlanShards none = new PlanShards(List.of(), plan.devices(), plan.groups());
+    RunningTable isNew = new RunningTable(List.of(), none, 0, null, 0, false);
+    List<RunningTable> running = new ArrayList<>();
+    for (TableGroup group : tables) {
+      boolean ran = group.specs().anyMatch(table -> byTable.containsKey(table.name()));
+      running.add(ran ? of(group, byTable, plan, places) : isNew);
+    }
+    return running;
   }
 
   private static RunningTable of(
-      TableGroup group, Map<String, List<Shard>> byTable, PlanShards plan, Places places) {
+      TableGroup group, Map<String, List<PlacedShard>> byTable, PlanShards plan, Places places) {
     List<Shard> all = new ArrayList<>();
     // Without what all devices have beside them.
-    List<List<Shard>> parts = new ArrayList<>();
+    List<List<PlacedShard>> parts = new ArrayList<>();
     long firstRow = 0;
     for (TablePrediction prediction : group.tables()) {
       TableSpec table = prediction.table();
-      List<Shard> known = known(table, byTable.getOrDefault(table.name(), List.of()));
-      all.addAll(known);
-      List<Option> options = Option.of(known);
-      parts.add(
-          IntStream.range(0, known.size())
-              .filter(i -> !options.get(i).isAddition())
-              .mapToObj(known::get)
-              .toList());
-      firstRow = options.stream().mapToLong(Option::firstRow).max().orElse(0);
+      List<PlacedShard> known = known(table, byTable.getOrDefault(table.name(), List.of()));
+      List<PlacedShard> ofTable = new ArrayList<>();
+      firstRow = 0;
+      for (PlacedShard of : known) {
+        all.add(of.shard());
+        firstRow = Math.max(firstRow, of.option().firstRow());
+        if (!of.option().isAddition()) {
+          ofTable.add(of);
+        }
+      }
+      parts.add(ofTable);
     }
-    List<Shard> first = parts.stream().filter(of -> !of.isEmpty()).findFirst().orElse(List.of());
-    ShardScope scope = first.isEmpty() ? null : first.get(0).kind().scope();
+    List<PlacedShard> first =
+        parts.stream().filter(of -> !of.isEmpty()).findFirst().orElse(List.of());
+    ShardScope scope = first.isEmpty() ? null : first.get(0).option().part().scope();
     int count =
         scope == ShardScope.DEVICE
             ? first.size()
-            : (int) first.stream().mapToInt(Shard::columnOffset).distinct().count();
+            : (int) first.stream().mapToInt(of -> of.shard().columnOffset()).distinct().count();
     boolean hasCopies = parts.stream().mapToInt(List::size).sum() < all.size();
     boolean areEqual = !(hasCopies && group.isShared());
     List<List<RunningPart>> ofTables = new ArrayList<>();
@@ -143,14 +163,17 @@ record RunningTable(
   }
 
   /** Returns whether a table was cut into so many parts of equal width, at places of their own. */
-  private static boolean isEqual(TableSpec table, List<Shard> shards, int count) {
+  private static boolean isEqual(TableSpec table, List<PlacedShard> shards, int count) {
     return !shards.isEmpty()
-        && shards.stream().allMatch(shard -> shard.columns() * count == table.columns())
-        && shards.stream().map(Shard::device).distinct().count() == shards.size();
+        && shards.stream().allMatch(of -> of.shard().columns() * count == table.columns())
+        && shards.stream().map(of -> of.shard().device()).distinct().count() == shards.size();
   }
 
-  private static List<Shard> known(TableSpec table, List<Shard> shards) {
-    int columns = shards.stream().mapToInt(shard -> shard.region().columnEnd()).max().orElse(0);
+  private static List<PlacedShard> known(TableSpec table, List<PlacedShard> shards) {
+    int columns = 0;
+    for (PlacedShard of : shards) {
+      columns = Math.max(columns, of.shard().region().columnEnd());
+    }
     return columns == table.columns() ? shards : List.of();
   }
 
@@ -185,11 +208,11 @@ record RunningTable(
     return parts.stream().map(part -> part.part().cacheShare()).toList();
   }
 
-  private static List<RunningPart> parts(TableSpec table, List<Shard> shards, Places places) {
+  private static List<RunningPart> parts(TableSpec table, List<PlacedShard> shards, Places places) {
     if (shards.isEmpty()) {
       return List.of();
     }
-    ShardScope scope = shards.get(0).kind().scope();
+    ShardScope scope = shards.get(0).option().part().scope();
     if (scope == ShardScope.COPIES) {
       return List.of(
           new RunningPart(
@@ -197,10 +220,10 @@ record RunningTable(
     }
     Map<RunningPart, Integer> found = new LinkedHashMap<>();
     Map<Integer, Integer> blocks = new HashMap<>();
-    List<Shard> sorted = shards.stream().sorted(Shard.ORDER).toList();
-    List<Option> options = Option.of(sorted);
-    for (int i = 0; i < options.size(); i++) {
-      Shard shard = sorted.get(i);
+    List<PlacedShard> sorted = new ArrayList<>(shards);
+    sorted.sort(Comparator.comparing(PlacedShard::shard, Shard.ORDER));
+    for (PlacedShard of : sorted) {
+      Shard shard = of.shard();
       blocks.merge(shard.columnOffset(), 1, Integer::sum);
       if (shard.device() < places.devices()) {
         int place = places.of(scope, shard.device());
@@ -208,7 +231,7 @@ record RunningTable(
             scope == ShardScope.DEVICE
                 ? shard.region()
                 : Region.ofColumns(table, shard.columnOffset(), shard.columns());
-        found.merge(new RunningPart(options.get(i).part(), place, region), 1, Integer::sum);
+        found.merge(new RunningPart(of.option().part(), place, region), 1, Integer::sum);
       }
     }
     if (scope == ShardScope.DEVICE) {

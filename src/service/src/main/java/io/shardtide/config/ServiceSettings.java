@@ -1,5 +1,6 @@
 package io.shardtide.config;
 
+import io.shardtide.client.Endpoint;
 import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.pool.AllocationPolicy;
 import io.shardtide.state.PlanningSettings;
@@ -54,5 +55,13 @@ public record ServiceSettings(
     Objects.requireNonNull(allocation, "allocation");
     Objects.requireNonNull(capacities, "capacities");
     Objects.requireNonNull(http, "http");
+  }
+
+  /** Returns where the planner's topics are. */
+  public Endpoint endpoint() {
+    return Endpoint.of(connection.bootstrapServers(), connection.registryUrl())
+        .withPrefix(topics.prefix())
+        .withKafka(connection.kafka())
+        .withRegistry(connection.registry());
   }
 }

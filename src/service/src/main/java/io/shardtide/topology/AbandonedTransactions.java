@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.log.DaemonThreads;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -40,7 +41,8 @@ final class AbandonedTransactions implements AutoCloseable {
   private final Map<String, Object> clientConfig;
   private final IntConsumer fenced;
   private final Map<String, Supplier<KafkaStreams.State>> topologies = new ConcurrentHashMap<>();
-  private final Thread watcher = new Thread(this::watchRepeatedly, "abandoned-transactions");
+  private final Thread watcher =
+      DaemonThreads.named("abandoned-transactions").newThread(this::watchRepeatedly);
 
   /**
    * @param clients settings of Kafka's clients
@@ -51,7 +53,6 @@ final class AbandonedTransactions implements AutoCloseable {
     clientConfig.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, TIMEOUT_MS);
     clientConfig.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, TIMEOUT_MS);
     this.fenced = fenced;
-    watcher.setDaemon(true);
   }
 
   /** Adds a topology, by its Kafka Streams application id. */

@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.wire.Causes;
 import io.shardtide.workload.RejectedException;
 import java.util.Optional;
 import org.slf4j.Logger;
@@ -73,7 +74,7 @@ final class Attempts {
       if (writes == before && e instanceof RejectedException rejection) {
         return Optional.of(new Failure(e.getMessage(), false, Optional.of(rejection)));
       }
-      String error = "%s: %s".formatted(work, Outages.describe(e));
+      String error = "%s: %s".formatted(work, Causes.describe(e));
       if (writes == before) {
         log.error("{} topology, \"{}\": {}", skeleton.name(), key, error, e);
         return Optional.of(new Failure(error, false, Optional.empty()));

@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.log.RefusedAccess;
 import io.shardtide.tls.OwnCertificate;
+import io.shardtide.wire.Causes;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
@@ -39,26 +40,21 @@ final class AuthorizationErrors {
   }
 
   private static Optional<String> missing(Throwable error, ServiceSettings settings) {
-    for (Throwable e = error; e != null; e = e.getCause()) {
-      if (e instanceof AuthenticationException) {
+    boolean refused = Causes.find(error, AuthenticationException.class).isPresent();
+    // A broker's refusal may be lost: it closes the connection with it.
+    if (refused || Causes.find(error, TimeoutException.class).isPresent()) {
+      Optional<String> expired = OwnCertificate.expiredOf(settings.connection().kafka());
+      if (refused || expired.isPresent()) {
         return Optional.of(
-            OwnCertificate.expiredOf(settings.connection().kafka())
-                .orElse(
-                    "The brokers do not accept this user, or it does not trust their certificates; check kafka.sasl.* and kafka.ssl.* in the settings, and when the brokers' certificates expire"));
-      }
-      if (e instanceof TimeoutException) {
-        // A broker's refusal may be lost: it closes the connection with it.
-        Optional<String> expired = OwnCertificate.expiredOf(settings.connection().kafka());
-        if (expired.isPresent()) {
-          return expired;
-        }
+            expired.orElse(
+                "The brokers do not accept this user, or it does not trust their certificates; check kafka.sasl.* and kafka.ssl.* in the settings, and when the brokers' certificates expire"));
       }
     }
     return RefusedAccess.find(error, settings.topics().prefix())
         .map(
-            refused ->
-                refused.needs(
-                    name -> operations(refused.type(), name, settings),
+            access ->
+                access.needs(
+                    name -> operations(access.type(), name, settings),
                     Acls.Role.PLANNER.toString(),
                     settings.extensions()))
         .or(() -> BrokerLimits.explain(error, settings));

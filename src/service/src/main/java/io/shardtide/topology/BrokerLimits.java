@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.Settings;
+import io.shardtide.wire.Causes;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.util.ArrayList;
@@ -235,15 +236,12 @@ final class BrokerLimits {
    * empty for any other error.
    */
   static Optional<String> explain(Throwable error, ServiceSettings settings) {
-    for (Throwable e = error; e != null; e = e.getCause()) {
-      if (e instanceof InvalidSessionTimeoutException) {
-        return Optional.of(new BrokerLimits(settings).advice(MIN_SESSION, " to " + MAX_SESSION));
-      }
-      if (e instanceof InvalidTxnTimeoutException) {
-        return Optional.of(new BrokerLimits(settings).advice(MAX_TRANSACTION, " at most"));
-      }
-    }
-    return Optional.empty();
+    return Causes.find(error, InvalidSessionTimeoutException.class)
+        .map(e -> new BrokerLimits(settings).advice(MIN_SESSION, " to " + MAX_SESSION))
+        .or(
+            () ->
+                Causes.find(error, InvalidTxnTimeoutException.class)
+                    .map(e -> new BrokerLimits(settings).advice(MAX_TRANSACTION, " at most")));
   }
 
   private String advice(String setting, String range) {

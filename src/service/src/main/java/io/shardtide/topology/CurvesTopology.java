@@ -27,6 +27,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.stream.DoubleStream;
 import org.apache.kafka.streams.Topology;
 
 /**
@@ -90,7 +91,6 @@ public final class CurvesTopology {
     private Optional<RunningCurve> running = Optional.empty();
     private long seenModels = -1;
     private WorkloadTables<CurveState, TableSpec> store;
-    private PlannerMetrics.Pending pending;
 
     private record RunningCurve(CurveTask task, long changedAtMs, CompletableFuture<Curve> result) {
       String workloadId() {
@@ -127,12 +127,11 @@ public final class CurvesTopology {
               CurveState.NONE,
               stores.open(StoreName.CURVE_TABLES),
               (before, predicted, generation) -> predicted.table());
-      pending =
-          metrics
-              .pools()
-              .pendingCurves(
-                  () ->
-                      due.size() + (running.filter(r -> !r.task().refines()).isPresent() ? 1 : 0));
+      show(
+          Metric.CURVES_PENDING,
+          () ->
+              DoubleStream.of(
+                  due.size() + (running.filter(r -> !r.task().refines()).isPresent() ? 1 : 0)));
     }
 
     @Override
@@ -243,19 +242,13 @@ public final class CurvesTopology {
       }
       report.ifPresent(found -> forward(found, nowMs()));
       if (report.isPresent() && !refines) {
-        metrics.pools().predicted(finished.changedAtMs(), nowMs());
+        metrics.time(Metric.CURVE, (double) nowMs() - finished.changedAtMs());
       }
     }
 
     private void forward(CurveReport report, long timestamp) {
       forward(report.poolId(), report, timestamp, NodeName.WRITE_CURVES);
       written();
-    }
-
-    @Override
-    public void close() {
-      super.close();
-      pending.close();
     }
   }
 }

@@ -14,9 +14,13 @@ import io.shardtide.cost.CostSample;
 import io.shardtide.learn.Feedback;
 import io.shardtide.learn.FeedbackStep;
 import io.shardtide.learn.FeedbackTables;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.DeviceSpeeds;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.streams.Topology;
 
 /**
@@ -58,11 +62,29 @@ public final class FeedbackTopology {
             skeleton -> new Compare(skeleton, topics, step, models, metrics));
   }
 
+  /** Returns how many devices are slow, in computation, communication or both. */
+  static double slowDevices(DeviceSpeeds speeds) {
+    return speeds.slow().stream().mapToInt(DeviceSpeed::device).distinct().count();
+  }
+
+  /** Counts a measurement and what followed from it. */
+  static void count(PlannerMetrics metrics, Feedback feedback) {
+    metrics.count(Metric.MEASUREMENTS);
+    metrics.add(Metric.TRAINING_SAMPLES, feedback.samples().size());
+    feedback
+        .excluded()
+        .forEach((reason, parts) -> metrics.add(Metric.MEASUREMENTS_SET_ASIDE, parts, reason));
+    feedback.alarms().forEach(alarm -> metrics.count(Metric.DRIFT_ALARMS, alarm.kind()));
+    feedback
+        .ratios()
+        .forEach((of, ratio) -> metrics.set(Metric.MEASURED_RATIO, ratio, feedback.hardware(), of));
+  }
+
   private static final class Compare extends KeyedProcessor {
     private final Topics topics;
     private final PlannerMetrics metrics;
     private FeedbackTables store;
-    private FeedbackMetrics.SlowDevices slow;
+    private final Map<String, DeviceSpeeds> shown = new ConcurrentHashMap<>();
 
     Compare(
         Skeleton skeleton,
@@ -79,7 +101,7 @@ public final class FeedbackTopology {
               (part, source, timestamp) -> {
                 step.onPredictions(store, part);
                 if (part.isDeletion()) {
-                  slow.remove(part.workloadId());
+                  shown.remove(part.workloadId());
                 }
               })
           .skippingInvalid()
@@ -105,7 +127,9 @@ public final class FeedbackTopology {
               stores.open(StoreName.MEASURED_PLANS),
               stores.open(StoreName.RESIDUAL_WINDOWS),
               latest(topics.of(ACCEPTED_STATUSES))::of);
-      slow = metrics.feedback().open();
+      show(
+          Metric.SLOW_DEVICES,
+          () -> shown.values().stream().mapToDouble(FeedbackTopology::slowDevices));
     }
 
     private void publish(Feedback feedback, long timestamp) {
@@ -120,18 +144,12 @@ public final class FeedbackTopology {
           .ifPresent(
               speeds -> {
                 forward(speeds.workloadId(), speeds, timestamp, NodeName.WRITE_SPEEDS);
-                slow.show(speeds);
+                shown.put(speeds.workloadId(), speeds);
               });
-      metrics.feedback().measured(feedback);
+      count(metrics, feedback);
       if (!feedback.alarms().isEmpty() || feedback.speeds().isPresent()) {
         written();
       }
-    }
-
-    @Override
-    public void close() {
-      super.close();
-      slow.close();
     }
   }
 }

@@ -2,7 +2,6 @@ package io.shardtide.topology;
 
 import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
 
-import io.shardtide.client.Endpoint;
 import io.shardtide.client.ForecastReader;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.growth.DayTexts;
@@ -44,12 +43,7 @@ final class ForecastCheck {
     if (!admin.listTopics().names().get().contains(topic)) {
       return CheckResult.ok(NAME, "no planner with growth.enabled=true has started yet");
     }
-    Endpoint endpoint =
-        Endpoint.of(settings.connection().bootstrapServers(), settings.connection().registryUrl())
-            .withPrefix(topics.prefix())
-            .withKafka(settings.connection().kafka())
-            .withRegistry(settings.connection().registry());
-    try (ForecastReader reader = ForecastReader.connect(endpoint)) {
+    try (ForecastReader reader = ForecastReader.connect(settings.endpoint())) {
       return of(reader.read().values());
     } catch (RuntimeException e) {
       // Planners do not read it: a right that is missing stops none.

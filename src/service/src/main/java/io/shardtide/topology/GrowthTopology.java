@@ -11,11 +11,15 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.growth.FillReport;
 import io.shardtide.growth.GrowthStep;
 import io.shardtide.growth.GrowthTables;
+import io.shardtide.growth.Range;
+import io.shardtide.growth.TableForecasts;
 import io.shardtide.plan.InfeasibleWorkload;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.SourcePosition;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.streams.Topology;
 
 /**
@@ -57,7 +61,9 @@ public final class GrowthTopology {
     private final GrowthStep step;
     private final PlannerMetrics metrics;
     private GrowthTables store;
-    private GrowthMetrics.Forecasts shown;
+
+    /** The latest forecasts by workload, for metrics. */
+    private final Map<String, TableForecasts> shown = new ConcurrentHashMap<>();
 
     ForecastTables(Skeleton skeleton, Topics topics, GrowthStep step, PlannerMetrics metrics) {
       super(skeleton);
@@ -78,7 +84,19 @@ public final class GrowthTopology {
               stores.open(StoreName.GROWTH_HEADERS),
               stores.open(StoreName.GROWTH_TABLES),
               stores.open(StoreName.REPORTED_FILLS));
-      shown = metrics.growth().open();
+      show(
+          Metric.TABLE_DAYS_UNTIL_FULL,
+          () ->
+              shown.values().stream()
+                  .flatMap(forecasts -> forecasts.tables().stream())
+                  .flatMap(table -> table.daysUntilFull().stream())
+                  .mapToDouble(Range::low));
+      show(
+          Metric.MEMORY_DAYS_UNTIL_FULL,
+          () ->
+              shown.values().stream()
+                  .flatMap(forecasts -> forecasts.memoryEnd().stream())
+                  .mapToDouble(end -> end.days().median()));
     }
 
     /** Shows what was forecast before: the alerts must not end with a restart. */
@@ -89,7 +107,7 @@ public final class GrowthTopology {
 
     @Override
     void resume(String workloadId) {
-      step.latest(store, workloadId).ifPresent(shown::show);
+      step.latest(store, workloadId).ifPresent(latest -> shown.put(workloadId, latest));
     }
 
     private void onPredictions(CostPredictions part, SourcePosition source, long timestamp) {
@@ -113,15 +131,10 @@ public final class GrowthTopology {
                   new InfeasibleWorkload(
                       id, 0, source, "", warning.shortfall(), Optional.of(warning.time())))
           .ifPresent(infeasible -> forward(id, infeasible, timestamp, NodeName.WRITE_INFEASIBLE));
-      shown.show(growth.forecasts());
-      metrics.growth().forecast(growth);
+      shown.put(id, growth.forecasts());
+      metrics.count(Metric.FILL_REPORTS);
+      metrics.add(Metric.TABLES_RESIZED, growth.forecasts().resizes().size());
       written();
-    }
-
-    @Override
-    public void close() {
-      super.close();
-      shown.close();
     }
   }
 }

@@ -14,9 +14,13 @@ import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.RejectionReason;
 import io.shardtide.workload.SourcePosition;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.stream.DoubleStream;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
@@ -49,7 +53,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   private final Attempts attempts;
   private ProcessorContext<String, Object> context;
   private WaitingRoom room;
-  private QuarantineMetrics.Shown shown = () -> {};
+  private final List<Runnable> shown = new ArrayList<>();
   private CommitPace pace;
 
   KeyedProcessor(Skeleton skeleton) {
@@ -95,6 +99,11 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
         });
   }
 
+  /** Shows values of this task until it is closed; other threads ask for them. */
+  final void show(Metric metric, Supplier<DoubleStream> values, Object... tags) {
+    shown.add(skeleton.metrics().show(metric, values, tags));
+  }
+
   /** Opens the latest records of a topic; called by {@link #open}. */
   final <V> LatestRecords<V> latest(Topic<V> topic) {
     return new LatestRecords<>(context, skeleton, topic);
@@ -131,7 +140,9 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
               new KeyedStore<>(
                   context.getStateStore(name.toString()), Serdes.ByteArray(), pace::changed),
               name);
-      shown = skeleton.metrics().quarantine().show(skeleton.name(), room);
+      shown.add(skeleton.metrics().show(room));
+      show(Metric.QUARANTINE_KEYS, () -> DoubleStream.of(room.all().size()), skeleton.name());
+      show(Metric.WAITING_RECORDS, () -> DoubleStream.of(room.records()), skeleton.name());
       resume();
       room.all().stream()
           .filter(held -> held.deleted() || !skeleton.failed().isHere(held.key()))
@@ -336,7 +347,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
             Instant.ofEpochMilli(nowMs()));
     room.put(entered);
     skeleton.failed().entered(key);
-    skeleton.metrics().quarantine().entered(skeleton.name());
+    skeleton.metrics().count(Metric.QUARANTINE_ENTERED, skeleton.name());
     log.error(
         "\"{}\" is in the quarantine of the {} topology, and its records wait: {}. See docs/OPERATING.md, A key is in quarantine",
         key,
@@ -483,7 +494,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   private void reject(RejectedEvent rejection, long timestamp) {
-    skeleton.metrics().rejected(rejection.reason());
+    skeleton.metrics().count(Metric.EVENTS_REJECTED, rejection.reason());
     send(rejection.workloadId().orElse(null), rejection, timestamp, NodeName.WRITE_REJECTED);
     written();
   }
@@ -519,6 +530,6 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   @Override
   public void close() {
-    shown.close();
+    shown.forEach(Runnable::run);
   }
 }

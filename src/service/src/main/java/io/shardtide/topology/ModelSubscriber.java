@@ -7,6 +7,7 @@ import io.shardtide.cost.CostModels;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.log.DaemonThreads;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.state.ModelDecision;
@@ -66,12 +67,7 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
   private final OpenPredictors predictors;
   private final UnknownHardware unknownHardware;
   private final ScheduledExecutorService refresher =
-      Executors.newSingleThreadScheduledExecutor(
-          task -> {
-            Thread thread = new Thread(task, "model-subscriber");
-            thread.setDaemon(true);
-            return thread;
-          });
+      Executors.newSingleThreadScheduledExecutor(DaemonThreads.named("model-subscriber"));
 
   private final Map<String, CostModel> models = new ConcurrentHashMap<>();
   private final ConcurrentSkipListMap<String, ReplaceablePredictor> current =
@@ -96,17 +92,19 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
    * @param topics the topics
    * @param predictorOf opens the predictor of a model
    * @param unknownHardware whether hardware without a model begins with the nearest one's
+   * @param metrics counts and times predictions
    */
   ModelSubscriber(
       Map<String, Object> clientConfig,
       Registry registry,
       Topics topics,
       Function<ModelBundle, TowerPredictor> predictorOf,
-      UnknownHardware unknownHardware) {
+      UnknownHardware unknownHardware,
+      PlannerMetrics metrics) {
     this.clientConfig = Map.copyOf(clientConfig);
     this.registry = registry;
     this.topics = topics;
-    predictors = new OpenPredictors(predictorOf);
+    predictors = new OpenPredictors(predictorOf, metrics);
     this.unknownHardware = unknownHardware;
   }
 

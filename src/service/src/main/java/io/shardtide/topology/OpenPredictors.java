@@ -1,11 +1,14 @@
 package io.shardtide.topology;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * The predictors that are open: the ones that run, and those that were used last. One that is
@@ -19,19 +22,31 @@ final class OpenPredictors {
   static final int MOST_UNUSED = 16;
 
   private final Function<ModelBundle, TowerPredictor> predictorOf;
+  private final PlannerMetrics metrics;
 
   /** In the order of their last use. */
   private final Set<ReplaceablePredictor> used = new LinkedHashSet<>();
 
   /**
    * @param predictorOf opens the predictor of a model; throws if this version cannot run it
+   * @param metrics counts and times predictions
    */
-  OpenPredictors(Function<ModelBundle, TowerPredictor> predictorOf) {
+  OpenPredictors(Function<ModelBundle, TowerPredictor> predictorOf, PlannerMetrics metrics) {
     this.predictorOf = predictorOf;
+    this.metrics = metrics;
   }
 
   TowerPredictor open(ModelBundle bundle) {
     return predictorOf.apply(bundle);
+  }
+
+  /** Predicts tables. */
+  List<TablePrediction> timed(Supplier<List<TablePrediction>> prediction) {
+    long start = System.nanoTime();
+    List<TablePrediction> predictions = prediction.get();
+    metrics.add(Metric.TABLES_PREDICTED, predictions.size());
+    metrics.time(Metric.PREDICTION, (System.nanoTime() - start) / 1e6);
+    return predictions;
   }
 
   /** Reports that a predictor was used, and closes the one whose last use is the longest ago. */

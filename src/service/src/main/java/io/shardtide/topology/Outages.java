@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.wire.Causes;
 import io.shardtide.wire.RegistryUnavailableException;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.RecordTooLargeException;
@@ -15,25 +16,12 @@ final class Outages {
    * that cannot be serialized, or is too large, is a key's own.
    */
   static boolean isOutage(Throwable error) {
-    Throwable root = error;
-    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-      if (cause instanceof RegistryUnavailableException) {
-        return true;
-      }
-      root = cause;
+    if (Causes.find(error, RegistryUnavailableException.class).isPresent()) {
+      return true;
     }
+    Throwable root = Causes.root(error);
     return root instanceof KafkaException
         ? !(root instanceof RecordTooLargeException) && !(root instanceof SerializationException)
         : !(root instanceof RuntimeException) && !(root instanceof Error);
-  }
-
-  /** Returns class and message of the last cause. */
-  static String describe(Throwable error) {
-    Throwable root = error;
-    while (root.getCause() != null) {
-      root = root.getCause();
-    }
-    return root.getClass().getSimpleName()
-        + (root.getMessage() == null ? "" : ": " + root.getMessage());
   }
 }

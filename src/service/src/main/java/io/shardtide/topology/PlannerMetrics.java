@@ -4,24 +4,26 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
+import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.binder.kafka.KafkaStreamsMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.shardtide.plan.Effort;
-import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.Quarantine;
 import java.time.Duration;
-import java.util.EnumMap;
-import java.util.HashMap;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import java.util.function.IntSupplier;
+import java.util.function.Supplier;
+import java.util.stream.DoubleStream;
 import org.apache.kafka.streams.KafkaStreams;
 
 /**
- * Metrics of the planner. Every meter exists from the start, at zero.
+ * Counts and times what the planner does, and shows its state: see {@link Metric}. Every meter
+ * exists from the start, at zero.
  *
  * <p>A transaction that is aborted and repeated counts twice; the log has each record once.
  */
@@ -33,109 +35,61 @@ public final class PlannerMetrics {
           .map(Duration::ofMillis)
           .toArray(Duration[]::new);
 
+  private static final List<String> FLOW =
+      Arrays.stream(TopologyName.values()).map(TopologyName::toString).toList();
+
   private final MeterRegistry meters;
-  private final Counter applied;
-  private final Map<RejectionReason, Counter> rejected = new EnumMap<>(RejectionReason.class);
-  private final Counter tablesPredicted;
-  private final Timer prediction;
-  private final Map<Effort, Counter> published = new EnumMap<>(Effort.class);
-  private final Map<Effort, Counter> failed = new EnumMap<>(Effort.class);
-  private final Map<Effort, Timer> search = new EnumMap<>(Effort.class);
-  private final Counter infeasible;
-  private final Counter discarded;
-  private final Timer answer;
-  private final Counter fenced;
-  private final Map<TopologyName, Counter> restored = new EnumMap<>(TopologyName.class);
-  private final Map<Boolean, Counter> trained = new HashMap<>();
-  private final Timer training;
-  private final List<IntSupplier> pending = new CopyOnWriteArrayList<>();
-  private final List<IntSupplier> background = new CopyOnWriteArrayList<>();
-  private final FeedbackMetrics feedback;
-  private final PoolMetrics pools;
-  private final GrowthMetrics growth;
-  private final QuarantineMetrics quarantine;
+  private final Map<Meter, Map<Object, Supplier<DoubleStream>>> shown = new ConcurrentHashMap<>();
+  private final List<WaitingRoom> rooms = new CopyOnWriteArrayList<>();
+
+  private record Meter(Metric metric, Tags tags) {}
 
   /**
    * @param meters registry of the meters; the caller closes it
    */
   public PlannerMetrics(MeterRegistry meters) {
     this.meters = meters;
-    applied = counter("shardtide.events.applied", "Events that changed a workload");
-    for (RejectionReason reason : RejectionReason.values()) {
-      rejected.put(
-          reason,
-          Counter.builder("shardtide.events.rejected")
-              .description("Events that were not applied")
-              .tag("reason", reason.name())
-              .register(meters));
+    for (Metric metric : Metric.values()) {
+      metric.known().forEach(tags -> register(metric, tags));
     }
-    tablesPredicted = counter("shardtide.tables.predicted", "Tables that a cost model predicted");
-    prediction = timer("shardtide.prediction", "Time of predicting the tables of an event", null);
-    for (Effort effort : Effort.values()) {
-      published.put(
-          effort,
-          Counter.builder("shardtide.plans.published")
-              .description("Published plans")
-              .tag("effort", tag(effort))
-              .register(meters));
-      search.put(effort, timer("shardtide.search", "Time of a search", effort));
+  }
+
+  private void register(Metric metric, Tags tags) {
+    switch (metric.kind) {
+      case COUNTER -> counter(metric, tags);
+      case TIMER -> timer(metric, tags);
+      default -> shown(metric, tags);
     }
-    infeasible = counter("shardtide.workloads.infeasible", "Infeasible generations of workloads");
-    for (Effort effort : Effort.values()) {
-      failed.put(
-          effort,
-          Counter.builder("shardtide.searches.failed")
-              .description("Searches that failed with an internal error")
-              .tag("effort", tag(effort))
-              .register(meters));
-    }
-    discarded =
-        counter(
-            "shardtide.searches.discarded",
-            "Background searches whose plan came too late or gained too little");
-    answer =
-        timer(
-            "shardtide.answer", "Time from a change's timestamp to the plan that answers it", null);
-    fenced =
-        counter(
-            "shardtide.transactions.fenced",
-            "Transactions of stopped instances that this one ended");
-    for (TopologyName topology : TopologyName.values()) {
-      restored.put(
-          topology,
-          Counter.builder("shardtide.records.restored")
-              .description("Records of changelogs that were read into stores before processing")
-              .tag("topology", topology.toString())
-              .register(meters));
-    }
-    for (boolean published : new boolean[] {true, false}) {
-      trained.put(
-          published,
-          Counter.builder("shardtide.trainings")
-              .description("Retraining jobs of cost models")
-              .tag("result", published ? "published" : "kept")
-              .register(meters));
-    }
-    training = timer("shardtide.training", "Time of a retraining job", null);
-    Gauge.builder(
-            "shardtide.workloads.pending",
-            pending,
-            p -> p.stream().mapToInt(IntSupplier::getAsInt).sum())
-        .description("Workloads with pending changes")
+  }
+
+  private Counter counter(Metric metric, Tags tags) {
+    return Counter.builder(metric.meter())
+        .description(metric.description)
+        .tags(tags)
         .register(meters);
-    feedback = new FeedbackMetrics(meters);
-    pools = new PoolMetrics(meters, BUCKETS);
-    growth = new GrowthMetrics(meters);
-    quarantine = new QuarantineMetrics(meters);
   }
 
-  /** Returns how many background searches run or are due. */
-  public int backgroundSearches() {
-    return background.stream().mapToInt(IntSupplier::getAsInt).sum();
+  private Timer timer(Metric metric, Tags tags) {
+    return Timer.builder(metric.meter())
+        .description(metric.description)
+        .tags(tags)
+        .serviceLevelObjectives(BUCKETS)
+        .register(meters);
   }
 
-  private static String tag(Effort effort) {
-    return effort.name().toLowerCase(Locale.ROOT);
+  private Map<Object, Supplier<DoubleStream>> shown(Metric metric, Tags tags) {
+    return shown.computeIfAbsent(
+        new Meter(metric, tags),
+        meter -> {
+          Map<Object, Supplier<DoubleStream>> values = new ConcurrentHashMap<>();
+          if (metric.kind != Metric.Kind.INTERNAL) {
+            Gauge.builder(metric.meter(), () -> metric.of(values.values()))
+                .description(metric.description)
+                .tags(tags)
+                .register(meters);
+          }
+          return values;
+        });
   }
 
   /** Returns metrics that are not exported. */
@@ -143,138 +97,67 @@ public final class PlannerMetrics {
     return new PlannerMetrics(new SimpleMeterRegistry());
   }
 
-  private Counter counter(String name, String description) {
-    return Counter.builder(name).description(description).register(meters);
-  }
-
-  private Timer timer(String name, String description, Effort effort) {
-    return Timer.builder(name)
-        .description(description)
-        .tags(effort == null ? List.of() : List.of(Tag.of("effort", tag(effort))))
-        .serviceLevelObjectives(BUCKETS)
-        .register(meters);
-  }
-
-  /** Counts an event that changed its workload. */
-  public void applied() {
-    applied.increment();
-  }
-
-  /** Counts a rejected event. */
-  public void rejected(RejectionReason reason) {
-    rejected.get(reason).increment();
-  }
-
   /**
-   * Counts predicted tables.
+   * Counts one.
    *
-   * @param tables how many
-   * @param nanos how long it took, in nanoseconds
+   * @param tags values of the metric's tags
    */
-  public void predicted(int tables, long nanos) {
-    tablesPredicted.increment(tables);
-    prediction.record(nanos, TimeUnit.NANOSECONDS);
+  void count(Metric metric, Object... tags) {
+    add(metric, 1, tags);
   }
 
-  /** Records the time of a search, in milliseconds. */
-  public void searched(Effort effort, double millis) {
-    search.get(effort).record((long) (millis * 1e6), TimeUnit.NANOSECONDS);
-  }
-
-  /** Counts a published plan. */
-  public void published(Effort effort) {
-    published.get(effort).increment();
-  }
-
-  /** Counts an infeasible generation. */
-  public void infeasible() {
-    infeasible.increment();
-  }
-
-  /** Counts a search that failed. */
-  public void failed(Effort effort) {
-    failed.get(effort).increment();
-  }
-
-  /** Counts a background search whose plan came too late or gained too little. */
-  public void discarded() {
-    discarded.increment();
+  /** Counts several. */
+  void add(Metric metric, long times, Object... tags) {
+    counter(metric, metric.tags(tags)).increment((double) times);
   }
 
   /**
-   * Records the time from a change to its first plan.
+   * Records a time.
    *
-   * @param changed timestamp of the change's record, in milliseconds since 1970
-   * @param now the time, likewise; times before {@code changed}, of clocks that disagree, count as
-   *     zero
+   * @param millis in milliseconds; those below zero, of clocks that disagree, count as zero
    */
-  public void answered(long changed, long now) {
-    answer.record(Math.max(0, now - changed), TimeUnit.MILLISECONDS);
-  }
-
-  /** Counts transactions of stopped instances that this one ended. */
-  void fenced(int transactions) {
-    fenced.increment(transactions);
-  }
-
-  /** Counts records that a topology read from a changelog before it processed a partition. */
-  void restored(TopologyName topology, long records) {
-    restored.get(topology).increment((double) records);
+  void time(Metric metric, double millis, Object... tags) {
+    timer(metric, metric.tags(tags))
+        .record((long) (Math.max(0, millis) * 1e6), TimeUnit.NANOSECONDS);
   }
 
   /**
-   * Counts the decision of a retraining job.
+   * Shows values in a gauge, which other threads ask for, until the result is run.
    *
-   * @param published whether the challenger was published
-   * @param nanos how long it took, in nanoseconds
+   * @param values those of a task; the gauge makes one of those of all tasks
    */
-  public void trained(boolean published, long nanos) {
-    trained.get(published).increment();
-    training.record(nanos, TimeUnit.NANOSECONDS);
+  Runnable show(Metric metric, Supplier<DoubleStream> values, Object... tags) {
+    Map<Object, Supplier<DoubleStream>> all = shown(metric, metric.tags(tags));
+    Object task = new Object();
+    all.put(task, values);
+    return () -> all.remove(task);
   }
 
-  /**
-   * Adds a task's number of pending workloads to the gauge until the result is closed, and the
-   * number of its background searches that run or are due. Both are called from other threads.
-   */
-  public Pending pending(IntSupplier waiting, IntSupplier searches) {
-    pending.add(waiting);
-    background.add(searches);
-    return () -> {
-      pending.remove(waiting);
-      background.remove(searches);
-    };
+  /** Shows a value in a gauge instead of the one before. */
+  void set(Metric metric, double value, Object... tags) {
+    shown(metric, metric.tags(tags)).put(metric, () -> DoubleStream.of(value));
   }
 
-  private static double isRebalancing(KafkaStreams streams) {
-    return streams.state() == KafkaStreams.State.REBALANCING ? 1 : 0;
+  /** Returns how many background searches run or are due. */
+  public int backgroundSearches() {
+    Metric metric = Metric.BACKGROUND_SEARCHES;
+    return (int) metric.of(shown(metric, Tags.empty()).values());
   }
 
-  /** Returns the metrics of feedback. */
-  FeedbackMetrics feedback() {
-    return feedback;
+  /** Shows what waits in a room until the result is run. */
+  Runnable show(WaitingRoom room) {
+    rooms.add(room);
+    return () -> rooms.remove(room);
   }
 
-  /** Returns the metrics of pools. */
-  PoolMetrics pools() {
-    return pools;
-  }
-
-  /** Returns the metrics of tables that grow. */
-  GrowthMetrics growth() {
-    return growth;
-  }
-
-  /** Returns the keys in quarantine. */
-  QuarantineMetrics quarantine() {
-    return quarantine;
-  }
-
-  /** A task's share of the pending workloads. */
-  @FunctionalInterface
-  public interface Pending extends AutoCloseable {
-    @Override
-    void close();
+  /** Returns all keys in quarantine, by topology in the order of the flow, and by key. */
+  List<Quarantine> quarantined() {
+    return rooms.stream()
+        .flatMap(room -> room.all().stream())
+        .sorted(
+            Comparator.comparing((Quarantine held) -> FLOW.indexOf(held.topology()))
+                .thenComparing(Quarantine::key))
+        .toList();
   }
 
   /** Exports Kafka's own metrics of a topology and its clients until the result is closed. */
@@ -282,10 +165,10 @@ public final class PlannerMetrics {
     KafkaStreamsMetrics binder =
         new KafkaStreamsMetrics(streams, List.of(Tag.of("topology", topology.toString())));
     binder.bindTo(meters);
-    Gauge.builder("shardtide.rebalancing", streams, PlannerMetrics::isRebalancing)
-        .description("1 while a topology waits for its partitions or restores them")
-        .tag("topology", topology.toString())
-        .register(meters);
+    show(
+        Metric.REBALANCING,
+        () -> DoubleStream.of(streams.state() == KafkaStreams.State.REBALANCING ? 1 : 0),
+        topology);
     return binder;
   }
 }

@@ -13,7 +13,6 @@ import io.shardtide.plan.SearchSettings;
 import io.shardtide.step.Planner;
 import io.shardtide.step.PlanningStep;
 import io.shardtide.step.WorkloadStep;
-import io.shardtide.tls.ReloadingSslEngineFactory;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
@@ -30,7 +29,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.stream.Collectors;
-import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.DescribeClusterOptions;
@@ -154,7 +152,7 @@ public final class PlannerService implements AutoCloseable {
       ServiceHealth health,
       Planner planner)
       throws Exception {
-    health.quarantine(metrics.quarantine()::all);
+    health.quarantine(metrics::quarantined);
     Registry registry =
         Registry.connectPlanner(
             settings.connection().registryUrl(), settings.connection().registry());
@@ -168,8 +166,9 @@ public final class PlannerService implements AutoCloseable {
               clients(settings),
               registry,
               topics,
-              bundle -> new MeteredPredictor(predictorOf.apply(bundle), metrics),
-              settings.unknownHardware());
+              predictorOf,
+              settings.unknownHardware(),
+              metrics);
       models.publish(bundles, settings.connection().bootstrapServers());
       ModelSubscriber subscriber = models;
       health.modelsPublished(
@@ -189,7 +188,8 @@ public final class PlannerService implements AutoCloseable {
               metrics,
               health,
               models,
-              new AbandonedTransactions(clients(settings), metrics::fenced));
+              new AbandonedTransactions(
+                  clients(settings), ended -> metrics.add(Metric.TRANSACTIONS_FENCED, ended)));
       service.run(
           TopologyName.WORKLOAD,
           retry ->
@@ -337,10 +337,7 @@ public final class PlannerService implements AutoCloseable {
 
   /** Returns the settings that all clients of the cluster share. */
   static Map<String, Object> clients(ServiceSettings settings) {
-    Map<String, Object> clients = new HashMap<>(settings.connection().kafka());
-    clients.put(
-        CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, settings.connection().bootstrapServers());
-    return ReloadingSslEngineFactory.with(clients);
+    return settings.endpoint().clients(Map.of(), Map.of());
   }
 
   /** Creates missing topics and checks all; returns them with their limits and partitions. */

@@ -32,6 +32,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
+import java.util.stream.DoubleStream;
 import org.apache.kafka.streams.Topology;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -117,7 +118,6 @@ public final class PlanningTopology {
     private final Set<String> resumeLater = new LinkedHashSet<>();
 
     private PlanningTables store;
-    private PlannerMetrics.Pending pending;
 
     /** Without a debounce interval each generation has a plan of its own, however long it takes. */
     private static long turnNanos(PlanningStep step) {
@@ -160,7 +160,8 @@ public final class PlanningTopology {
                   stores.open(StoreName.PLANNING_HEADERS), stores.open(StoreName.MOVED_FROM)),
               stores.open(StoreName.PREDICTED_TABLES),
               stores.open(StoreName.REMEMBERED_PLANS));
-      pending = metrics.pending(() -> queue.size() + live.size(), background::size);
+      show(Metric.WORKLOADS_PENDING, () -> DoubleStream.of(queue.size() + live.size()));
+      show(Metric.BACKGROUND_SEARCHES, () -> DoubleStream.of(background.size()));
     }
 
     @Override
@@ -320,7 +321,9 @@ public final class PlanningTopology {
               report(workloadId, failed, Effort.DEEP);
               written();
             } else {
-              planned.ifPresentOrElse(plan -> publish(workloadId, plan), metrics::discarded);
+              planned.ifPresentOrElse(
+                  plan -> publish(workloadId, plan),
+                  () -> metrics.count(Metric.SEARCHES_DISCARDED));
             }
             // A trainer may have adopted another plan meanwhile; then a search from it is due.
             resume(workloadId);
@@ -331,19 +334,19 @@ public final class PlanningTopology {
       long now = nowMs();
       Long since = changedAtMs.remove(workloadId);
       if (since != null) {
-        metrics.answered(since, now);
+        metrics.time(Metric.ANSWER, (double) now - since);
       }
       if (outcome instanceof PlanningOutcome.Planned planned) {
         ShardingPlan plan = planned.plan();
-        metrics.searched(plan.origin().effort(), plan.run().searchMillis());
-        metrics.published(plan.origin().effort());
+        metrics.time(Metric.SEARCH, plan.run().searchMillis(), plan.origin().effort());
+        metrics.count(Metric.PLANS_PUBLISHED, plan.origin().effort());
         forward(workloadId, plan, now, NodeName.WRITE_PLANS);
         forward(workloadId, plan, now, NodeName.WRITE_CURRENT_PLANS);
         if (store.header(workloadId).state() == PendingWork.BACKGROUND_SEARCH_DUE) {
           background.planned(workloadId, nanoTime.getAsLong());
         }
       } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
-        metrics.infeasible();
+        metrics.count(Metric.WORKLOADS_INFEASIBLE);
         forward(workloadId, infeasible.workload(), now, NodeName.WRITE_INFEASIBLE);
       } else if (outcome instanceof PlanningOutcome.Failed failed) {
         report(workloadId, failed, Effort.QUICK);
@@ -357,7 +360,7 @@ public final class PlanningTopology {
           effort == Effort.QUICK ? "quick" : "background",
           workloadId,
           failed.error());
-      metrics.failed(effort);
+      metrics.count(Metric.SEARCHES_FAILED, effort);
       failed(
           workloadId,
           failed.source(),
@@ -371,7 +374,6 @@ public final class PlanningTopology {
       super.close();
       live.close();
       background.close();
-      pending.close();
     }
   }
 }

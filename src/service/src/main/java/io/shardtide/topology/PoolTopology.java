@@ -7,11 +7,11 @@ import static io.shardtide.wire.TopicType.POOL_CHANGES;
 import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
 import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 
-import io.micrometer.core.instrument.Timer;
 import io.shardtide.allocation.PoolDecision;
 import io.shardtide.allocation.PoolStep;
 import io.shardtide.allocation.PoolTables;
 import io.shardtide.pool.Allocation;
+import io.shardtide.pool.AllocationQuality;
 import io.shardtide.pool.CurveReport;
 import io.shardtide.pool.CurveRequest;
 import io.shardtide.pool.PoolChange;
@@ -25,11 +25,14 @@ import io.shardtide.workload.WorkloadChange;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.ToDoubleFunction;
 import org.apache.kafka.streams.Topology;
 
 /**
@@ -42,6 +45,18 @@ public final class PoolTopology {
    * get a pool that it then has to share. A workload without a cluster never has one.
    */
   static final long CURVES_WITHIN_MS = 10_000;
+
+  /** What gauges show of each pool. */
+  static final Map<Metric, ToDoubleFunction<StoredPool>> METRICS =
+      Map.of(
+          Metric.CLAIMS_WITHOUT_DEVICES,
+          PoolTopology::claimsWithoutDevices,
+          Metric.POOL_FREE_NODES,
+          PoolTopology::freeNodes,
+          Metric.ALLOCATION_GAP,
+          pool -> quality(pool, AllocationQuality::gap),
+          Metric.ALLOCATION_FAIRNESS_LOSS,
+          pool -> quality(pool, AllocationQuality::fairnessLoss));
 
   private PoolTopology() {}
 
@@ -72,6 +87,31 @@ public final class PoolTopology {
             skeleton -> new AllocatePools(skeleton, topics, step, metrics));
   }
 
+  private static double claimsWithoutDevices(StoredPool pool) {
+    return pool.state().claims().keySet().stream()
+        .filter(
+            id -> pool.allocation().flatMap(a -> a.of(id)).filter(w -> w.devices() > 0).isEmpty())
+        .count();
+  }
+
+  private static double freeNodes(StoredPool pool) {
+    Set<String> free =
+        new HashSet<>(pool.state().pool().map(p -> p.nodes().keySet()).orElse(Set.of()));
+    pool.allocation().ifPresent(a -> free.removeAll(a.holders().keySet()));
+    return free.size();
+  }
+
+  private static double quality(StoredPool pool, ToDoubleFunction<AllocationQuality> part) {
+    return pool.allocation().map(a -> part.applyAsDouble(a.quality())).orElse(0.0);
+  }
+
+  /** Counts an allocation that took some time. */
+  static void count(PlannerMetrics metrics, Allocation published, double millis) {
+    metrics.time(Metric.ALLOCATION, millis);
+    metrics.count(Metric.ALLOCATIONS);
+    metrics.add(Metric.WORKLOADS_ADJUSTED, published.quality().adjusted());
+  }
+
   private static final class AllocatePools extends KeyedProcessor {
     private final PoolStep step;
     private final PlannerMetrics metrics;
@@ -84,7 +124,7 @@ public final class PoolTopology {
     private final Map<String, List<SourcePosition>> unallocated = new HashMap<>();
 
     private PoolTables store;
-    private PoolMetrics.OpenPools shown;
+    private final Map<String, StoredPool> shown = new ConcurrentHashMap<>();
 
     AllocatePools(Skeleton skeleton, Topics topics, PoolStep step, PlannerMetrics metrics) {
       super(skeleton);
@@ -101,7 +141,7 @@ public final class PoolTopology {
               stores.open(StoreName.POOL_HEADERS),
               stores.open(StoreName.POOL_MEMBERS),
               new AppliedEvents(stores.open(StoreName.APPLIED_POOL_EVENTS)));
-      shown = metrics.pools().open();
+      METRICS.forEach((metric, of) -> show(metric, () -> shown.values().stream().mapToDouble(of)));
     }
 
     @Override
@@ -112,7 +152,7 @@ public final class PoolTopology {
     @Override
     void resume(String poolId) {
       StoredPool header = store.header(poolId);
-      shown.show(header);
+      shown.put(poolId, header);
       if (header.isDue()) {
         due.add(poolId);
       }
@@ -127,7 +167,7 @@ public final class PoolTopology {
       }
       due.add(event.poolId());
       unallocated.computeIfAbsent(event.poolId(), pool -> new ArrayList<>()).add(source);
-      shown.show(store.header(event.poolId()));
+      shown.put(event.poolId(), store.header(event.poolId()));
       written();
     }
 
@@ -163,7 +203,7 @@ public final class PoolTopology {
 
     private void allocate(String poolId) {
       long now = nowMs();
-      Timer.Sample started = metrics.pools().allocating();
+      long started = System.nanoTime();
       step.allocate(store, poolId, Instant.ofEpochMilli(now))
           .ifPresent(decision -> publish(decision, started, now));
     }
@@ -177,10 +217,10 @@ public final class PoolTopology {
           nowMs());
     }
 
-    private void publish(PoolDecision decision, Timer.Sample started, long now) {
+    private void publish(PoolDecision decision, long started, long now) {
       Allocation allocation = decision.allocation();
-      metrics.pools().allocated(started, allocation);
-      shown.show(store.header(allocation.poolId()));
+      count(metrics, allocation, (System.nanoTime() - started) / 1e6);
+      shown.put(allocation.poolId(), store.header(allocation.poolId()));
       forward(allocation.poolId(), allocation, now, NodeName.WRITE_ALLOCATIONS);
       forward(allocation.poolId(), allocation, now, NodeName.WRITE_CURRENT_ALLOCATIONS);
       decision.clusters().forEach(change -> send(change, now));
@@ -190,12 +230,6 @@ public final class PoolTopology {
     private void send(WorkloadChange change, long timestamp) {
       forward(change.workloadId(), change, timestamp, NodeName.WRITE_CHANGES);
       written();
-    }
-
-    @Override
-    public void close() {
-      super.close();
-      shown.close();
     }
   }
 }

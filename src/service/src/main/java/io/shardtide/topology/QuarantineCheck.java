@@ -5,7 +5,6 @@ import static io.shardtide.wire.TopicType.QUARANTINE;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.Quarantine;
 import java.util.List;
@@ -32,17 +31,16 @@ final class QuarantineCheck {
       return CheckResult.ok(NAME, "no planner of this version has started yet");
     }
     Map<String, Quarantine> latest = new TreeMap<>();
-    try (Registry registry =
-            Registry.connect(
-                settings.connection().registryUrl(), settings.connection().registry());
-        TopicReader reader =
-            new TopicReader(PlannerService.clients(settings), registry)
-                .handle(
-                    topics.of(QUARANTINE),
-                    StartPosition.BEGINNING,
-                    (position, writtenAt, quarantine) ->
-                        latest.put(
-                            KeyedStore.key(quarantine.topology(), quarantine.key()), quarantine))) {
+    try (TopicReader reader =
+        settings
+            .endpoint()
+            .reader()
+            .handle(
+                topics.of(QUARANTINE),
+                StartPosition.BEGINNING,
+                (position, writtenAt, quarantine) ->
+                    latest.put(
+                        KeyedStore.key(quarantine.topology(), quarantine.key()), quarantine))) {
       reader.open();
       reader.readToEnd();
     } catch (RuntimeException e) {

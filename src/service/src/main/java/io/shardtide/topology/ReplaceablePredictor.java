@@ -55,12 +55,12 @@ final class ReplaceablePredictor implements TowerPredictor {
 
   @Override
   public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
-    return call(acquired -> acquired.predict(tables, batchSize));
+    return call(acquired -> open.timed(() -> acquired.predict(tables, batchSize)));
   }
 
   @Override
   public List<TablePrediction> predict(List<TableSpec> tables, ClusterSpec cluster) {
-    return call(acquired -> acquired.predict(tables, cluster));
+    return call(acquired -> open.timed(() -> acquired.predict(tables, cluster)));
   }
 
   @Override

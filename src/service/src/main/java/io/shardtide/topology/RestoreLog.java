@@ -25,7 +25,7 @@ record RestoreLog(TopologyName topology, PlannerMetrics metrics) implements Stat
   @Override
   public void onRestoreEnd(TopicPartition changelog, String store, long records) {
     if (records > 0) {
-      metrics.restored(topology, records);
+      metrics.add(Metric.RECORDS_RESTORED, records, topology);
       log.info("Restored {} records of {}", records, changelog);
     }
   }

@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.wire.Causes;
 import io.shardtide.wire.RegistryUnavailableException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
@@ -53,16 +54,12 @@ final class Retry {
    * Returns whether an error means that a server is unavailable, not that it refuses the request.
    */
   static boolean isUnavailable(Throwable error) {
-    for (Throwable e = error; e != null; e = e.getCause()) {
-      if (e instanceof RegistryUnavailableException
-          || e instanceof RetriableException
-          // A host name that does not resolve yet: Kafka reports a wrong setting.
-          || (e instanceof ConfigException
-              && String.valueOf(e.getMessage()).contains("No resolvable bootstrap"))) {
-        return true;
-      }
-    }
-    return false;
+    return Causes.find(error, RegistryUnavailableException.class).isPresent()
+        || Causes.find(error, RetriableException.class).isPresent()
+        // A host name that does not resolve yet: Kafka reports a wrong setting.
+        || Causes.find(error, ConfigException.class)
+            .filter(e -> String.valueOf(e.getMessage()).contains("No resolvable bootstrap"))
+            .isPresent();
   }
 
   /**
@@ -70,13 +67,10 @@ final class Retry {
    * of the root cause.
    */
   static String describe(Throwable error) {
-    Throwable last = error;
-    for (Throwable e = error; e != null; e = e.getCause()) {
-      if (e instanceof RegistryUnavailableException) {
-        return e.getMessage();
-      }
-      last = e;
-    }
-    return last.getMessage() == null ? last.getClass().getSimpleName() : last.getMessage();
+    Throwable told =
+        Causes.find(error, RegistryUnavailableException.class)
+            .<Throwable>map(e -> e)
+            .orElseGet(() -> Causes.root(error));
+    return told.getMessage() == null ? told.getClass().getSimpleName() : told.getMessage();
   }
 }

@@ -1,6 +1,7 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.log.DaemonThreads;
 import io.shardtide.tls.OwnCertificate;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
@@ -64,7 +65,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   private volatile Supplier<List<Quarantine>> quarantine = List::of;
   private volatile TopicProbe.TopicState topicState = TopicProbe.TopicState.UNKNOWN;
   private volatile boolean closing;
-  private final Thread prober = new Thread(this::probeRepeatedly, "health");
+  private final Thread prober = DaemonThreads.named("health").newThread(this::probeRepeatedly);
   private volatile Optional<Instant> certificateExpires = Optional.empty();
   private Admin admin;
   private OwnCertificate certificate;
@@ -82,7 +83,6 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   /** Returns health with probes of the servers and the disk, of a service with feedback. */
   public static ServiceHealth watch(ServiceSettings settings) {
     ServiceHealth health = new ServiceHealth(settings);
-    health.prober.setDaemon(true);
     health.prober.start();
     return health;
   }

@@ -177,7 +177,9 @@ public final class TrainingTopology {
         return;
       }
       long now = nowMs();
-      metrics.trained(decision.published(), nanoTime.getAsLong() - done.startNanos);
+      metrics.count(
+          Metric.TRAININGS, decision.published() ? Metric.Trained.PUBLISHED : Metric.Trained.KEPT);
+      metrics.time(Metric.TRAINING, (nanoTime.getAsLong() - done.startNanos) / 1e6);
       outcome
           .challenger()
           .ifPresent(bundle -> forward(done.hardware, bundle, now, NodeName.WRITE_MODELS));

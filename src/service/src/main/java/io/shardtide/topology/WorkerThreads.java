@@ -1,5 +1,6 @@
 package io.shardtide.topology;
 
+import io.shardtide.log.DaemonThreads;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -8,7 +9,7 @@ import java.util.concurrent.Executors;
 final class WorkerThreads implements AutoCloseable {
   // A thread for each search; LiveSearches bounds them.
   private final ExecutorService liveSearches =
-      Executors.newCachedThreadPool(task -> daemon(task, "live-search"));
+      Executors.newCachedThreadPool(DaemonThreads.named("live-search"));
 
   // Partitions search beside one another, and leave half of the processors to everything else.
   private final ExecutorService backgroundSearches =
@@ -17,13 +18,7 @@ final class WorkerThreads implements AutoCloseable {
   private final ExecutorService curves = fixed("curves", 1);
 
   private static ExecutorService fixed(String name, int threads) {
-    return Executors.newFixedThreadPool(threads, task -> daemon(task, name));
-  }
-
-  private static Thread daemon(Runnable task, String name) {
-    Thread thread = new Thread(task, name);
-    thread.setDaemon(true);
-    return thread;
+    return Executors.newFixedThreadPool(threads, DaemonThreads.named(name));
   }
 
   Executor liveSearches() {

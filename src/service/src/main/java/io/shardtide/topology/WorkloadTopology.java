@@ -110,7 +110,7 @@ public final class WorkloadTopology {
 
     private void apply(WorkloadChange event, SourcePosition source, long timestamp) {
       forward(retry.call(() -> step.apply(store, source, event, this::checkSize)), timestamp);
-      metrics.applied();
+      metrics.count(Metric.EVENTS_APPLIED);
     }
 
     /** Refuses predictions that are larger than a record may be, of a table with many shapes. */

@@ -1,6 +1,7 @@
 package io.shardtide.web;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.log.DaemonThreads;
 import io.shardtide.views.ViewUpdate;
 import io.shardtide.views.Views;
 import java.io.IOException;
@@ -63,11 +64,7 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
           0,
           TimeUnit.SECONDS,
           new ArrayBlockingQueue<>(MAX_WAITING_FOR_PLANS),
-          task -> {
-            Thread thread = new Thread(task, "plans");
-            thread.setDaemon(true);
-            return thread;
-          });
+          DaemonThreads.named("plans"));
   private final Semaphore logReader = new Semaphore(1);
   private final AtomicInteger streams = new AtomicInteger();
   private final Dashboard dashboard;

@@ -1,6 +1,7 @@
 package io.shardtide.web;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.shardtide.wire.Causes;
 import java.io.IOException;
 import java.util.Map;
 import java.util.Optional;
@@ -110,19 +111,12 @@ public final class WebServer implements AutoCloseable {
       server.start();
     } catch (Exception e) {
       throw new IOException(
-          "Cannot listen on http.host %s, http.port %d: %s".formatted(host, port, rootMessage(e)),
+          "Cannot listen on http.host %s, http.port %d: %s"
+              .formatted(host, port, Causes.root(e).getMessage()),
           e);
     }
     String name = host.contains(":") ? "[" + host + "]" : host;
     return new WebServer(server, "http://%s:%d".formatted(name, connector.getLocalPort()));
-  }
-
-  private static String rootMessage(Throwable error) {
-    Throwable last = error;
-    while (last.getCause() != null) {
-      last = last.getCause();
-    }
-    return last.getMessage();
   }
 
   /** Returns the server's URL, without a slash at the end. */

@@ -85,7 +85,8 @@ class OpenPredictorsTest {
   /** Returns the predictors of hardware that begins with the model of another one. */
   private List<ReplaceablePredictor> begin(int count) {
     OpenPredictors predictors =
-        new OpenPredictors(bundle -> new CountedPredictor(new TensorFlowTowers(bundle)));
+        new OpenPredictors(
+            bundle -> new CountedPredictor(new TensorFlowTowers(bundle)), PlannerMetrics.unread());
     return IntStream.range(0, count)
         .mapToObj(i -> new ReplaceablePredictor(begun("h" + i), predictors))
         .toList();
@@ -112,7 +113,8 @@ class OpenPredictorsTest {
   @Test
   void a_model_of_its_own_is_opened_at_once_and_a_copy_when_it_predicts() {
     OpenPredictors predictors =
-        new OpenPredictors(bundle -> new CountedPredictor(new TensorFlowTowers(bundle)));
+        new OpenPredictors(
+            bundle -> new CountedPredictor(new TensorFlowTowers(bundle)), PlannerMetrics.unread());
     try (ReplaceablePredictor own = new ReplaceablePredictor(TestModels.bundle(), predictors);
         ReplaceablePredictor copy = new ReplaceablePredictor(begun("h"), predictors)) {
       assertThat(open).extracting(TowerPredictor::modelId).containsExactly(own.modelId());

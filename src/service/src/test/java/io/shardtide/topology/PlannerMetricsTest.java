@@ -18,6 +18,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PoolSamples;
 import io.shardtide.testing.Samples;
 import io.shardtide.workload.RejectionReason;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -25,6 +26,8 @@ import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.DoubleStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** What is counted under which name: dashboards rely on it. */
@@ -73,15 +76,17 @@ class PlannerMetricsTest {
 
   @Test
   void events_are_counted_under_their_tags() {
-    metrics.rejected(RejectionReason.UNDECODABLE);
-    metrics.predicted(3, 2_000_000);
-    metrics.searched(Effort.DEEP, 1.5);
-    metrics.published(Effort.QUICK);
-    metrics.infeasible();
-    metrics.discarded();
-    metrics.answered(1_000, 1_040);
-    metrics.answered(1_000, 900);
-    metrics.trained(false, 3_000_000);
+    metrics.count(Metric.EVENTS_REJECTED, RejectionReason.UNDECODABLE);
+    metrics.add(Metric.TABLES_PREDICTED, 3);
+    metrics.time(Metric.PREDICTION, 2);
+    metrics.time(Metric.SEARCH, 1.5, Effort.DEEP);
+    metrics.count(Metric.PLANS_PUBLISHED, Effort.QUICK);
+    metrics.count(Metric.WORKLOADS_INFEASIBLE);
+    metrics.count(Metric.SEARCHES_DISCARDED);
+    metrics.time(Metric.ANSWER, 1_040 - 1_000);
+    metrics.time(Metric.ANSWER, 900 - 1_000);
+    metrics.count(Metric.TRAININGS, Metric.Trained.KEPT);
+    metrics.time(Metric.TRAINING, 3);
     assertThat(meters.get("shardtide.trainings").tag("result", "kept").counter().count())
         .isEqualTo(1);
     assertThat(meters.get("shardtide.trainings").tag("result", "published").counter().count())
@@ -105,6 +110,7 @@ class PlannerMetricsTest {
         .isEqualTo(1);
     assertThat(meters.get("shardtide.workloads.infeasible").counter().count()).isEqualTo(1);
     assertThat(meters.get("shardtide.searches.discarded").counter().count()).isEqualTo(1);
+    assertThat(meters.get("shardtide.answer").timer().count()).isEqualTo(2);
     assertThat(meters.get("shardtide.answer").timer().totalTime(TimeUnit.MILLISECONDS))
         .isEqualTo(40);
   }
@@ -121,7 +127,7 @@ class PlannerMetricsTest {
               Optional.of(Samples.speeds()),
               new TreeMap<>(Map.of(CostQuantity.COMPUTE, 1.5)),
               new TreeMap<>(Map.of(ExclusionReason.SLOW_DEVICE, 2)));
-      metrics.feedback().measured(feedback);
+      FeedbackTopology.count(metrics, feedback);
     }
     assertThat(meters.get("shardtide.measurements").counter().count()).isEqualTo(3);
     assertThat(meters.get("shardtide.training.samples").counter().count()).isEqualTo(3);
@@ -150,20 +156,28 @@ class PlannerMetricsTest {
     assertThat(slowDevices()).isZero();
     DeviceSpeed speed = new DeviceSpeed(1, CostPart.COMPUTATION, 1.5, 0.02, Fixtures.TIME);
     DeviceSpeed link = new DeviceSpeed(1, CostPart.COMMUNICATION, 2, 0.1, Fixtures.TIME);
-    FeedbackMetrics.SlowDevices here = metrics.feedback().open();
-    FeedbackMetrics.SlowDevices moves = metrics.feedback().open();
-    here.show(speeds("a", speed, link, Fixtures.on(3, link)));
-    moves.show(speeds("b", link));
+    Map<String, DeviceSpeeds> here = new HashMap<>();
+    Map<String, DeviceSpeeds> moves = new HashMap<>();
+    showSlowDevices(here);
+    Runnable move = showSlowDevices(moves);
+    here.put("a", speeds("a", speed, link, Fixtures.on(3, link)));
+    moves.put("b", speeds("b", link));
     assertThat(slowDevices()).isEqualTo(3);
-    here.show(speeds("a", link));
-    here.show(speeds("c", link));
+    here.put("a", speeds("a", link));
+    here.put("c", speeds("c", link));
     assertThat(slowDevices()).isEqualTo(3);
-    here.show(speeds("a"));
+    here.put("a", speeds("a"));
     assertThat(slowDevices()).as("a recovered").isEqualTo(2);
     here.remove("c");
     assertThat(slowDevices()).as("c was deleted").isEqualTo(1);
-    moves.close();
+    move.run();
     assertThat(slowDevices()).as("the partition of b moved").isZero();
+  }
+
+  private Runnable showSlowDevices(Map<String, DeviceSpeeds> speeds) {
+    return metrics.show(
+        Metric.SLOW_DEVICES,
+        () -> speeds.values().stream().mapToDouble(FeedbackTopology::slowDevices));
   }
 
   private double slowDevices() {
@@ -176,14 +190,17 @@ class PlannerMetricsTest {
 
   @Test
   void pending_workloads_are_summed_over_open_tasks() {
-    PlannerMetrics.Pending one = metrics.pending(() -> 2, () -> 1);
-    PlannerMetrics.Pending two = metrics.pending(() -> 5, () -> 3);
+    Runnable one = metrics.show(Metric.WORKLOADS_PENDING, () -> DoubleStream.of(2));
+    Runnable two = metrics.show(Metric.WORKLOADS_PENDING, () -> DoubleStream.of(5));
+    Runnable searches = metrics.show(Metric.BACKGROUND_SEARCHES, () -> DoubleStream.of(1));
+    metrics.show(Metric.BACKGROUND_SEARCHES, () -> DoubleStream.of(3));
     assertThat(meters.get("shardtide.workloads.pending").gauge().value()).isEqualTo(7);
     assertThat(metrics.backgroundSearches()).isEqualTo(4);
-    one.close();
+    one.run();
+    searches.run();
     assertThat(meters.get("shardtide.workloads.pending").gauge().value()).isEqualTo(5);
     assertThat(metrics.backgroundSearches()).isEqualTo(3);
-    two.close();
+    two.run();
     assertThat(meters.get("shardtide.workloads.pending").gauge().value()).isZero();
   }
 
@@ -206,27 +223,36 @@ class PlannerMetricsTest {
                         new PoolUpdate.PoolSet(PoolSamples.pool(3, Fixtures.GIB)),
                         PoolSamples.claim("w", 1, 4, 1),
                         PoolSamples.claim("x", 1, 4, 1))));
-    try (PoolMetrics.OpenPools one = metrics.pools().open();
-        PoolMetrics.OpenPools two = metrics.pools().open()) {
-      one.show(allocated);
-      two.show(StoredPool.empty("other").with(claimed));
-      assertThat(gauge("shardtide.claims.without.devices")).isEqualTo(2);
-      assertThat(gauge("shardtide.pool.free.nodes")).isEqualTo(3);
-      assertThat(gauge("shardtide.allocation.gap")).isEqualTo(0.01);
-      assertThat(gauge("shardtide.allocation.fairness.loss")).isEqualTo(0.25);
-      one.show(StoredPool.empty(PoolSamples.POOL).with(allocated.state()));
-      assertThat(gauge("shardtide.claims.without.devices")).as("no allocation yet").isEqualTo(3);
-      assertThat(gauge("shardtide.allocation.gap")).isZero();
-    }
+    Map<String, StoredPool> one = new HashMap<>(Map.of(PoolSamples.POOL, allocated));
+    Map<String, StoredPool> two = Map.of("other", StoredPool.empty("other").with(claimed));
+    List<Runnable> tasks =
+        Stream.of(one, two)
+            .flatMap(
+                pools ->
+                    PoolTopology.METRICS.entrySet().stream()
+                        .map(
+                            shown ->
+                                metrics.show(
+                                    shown.getKey(),
+                                    () -> pools.values().stream().mapToDouble(shown.getValue()))))
+            .toList();
+    assertThat(gauge("shardtide.claims.without.devices")).isEqualTo(2);
+    assertThat(gauge("shardtide.pool.free.nodes")).isEqualTo(3);
+    assertThat(gauge("shardtide.allocation.gap")).isEqualTo(0.01);
+    assertThat(gauge("shardtide.allocation.fairness.loss")).isEqualTo(0.25);
+    one.put(PoolSamples.POOL, StoredPool.empty(PoolSamples.POOL).with(allocated.state()));
+    assertThat(gauge("shardtide.claims.without.devices")).as("no allocation yet").isEqualTo(3);
+    assertThat(gauge("shardtide.allocation.gap")).isZero();
+    tasks.forEach(Runnable::run);
     assertThat(gauge("shardtide.claims.without.devices")).isZero();
     assertThat(gauge("shardtide.pool.free.nodes")).isZero();
   }
 
   @Test
   void allocations_and_curves_are_counted() {
-    metrics.pools().allocated(metrics.pools().allocating(), PoolSamples.allocation());
-    metrics.pools().predicted(1_000, 1_040);
-    metrics.pools().predicted(1_000, 900);
+    PoolTopology.count(metrics, PoolSamples.allocation(), 3);
+    metrics.time(Metric.CURVE, 1_040 - 1_000);
+    metrics.time(Metric.CURVE, 900 - 1_000);
     assertThat(meters.get("shardtide.allocations").counter().count()).isEqualTo(1);
     assertThat(meters.get("shardtide.allocation").timer().count()).isEqualTo(1);
     assertThat(meters.get("shardtide.workloads.adjusted").counter().count())
@@ -234,9 +260,9 @@ class PlannerMetricsTest {
     assertThat(meters.get("shardtide.curve").timer().count()).isEqualTo(2);
     assertThat(meters.get("shardtide.curve").timer().totalTime(TimeUnit.MILLISECONDS))
         .isEqualTo(40);
-    PlannerMetrics.Pending pending = metrics.pools().pendingCurves(() -> 2);
+    Runnable pending = metrics.show(Metric.CURVES_PENDING, () -> DoubleStream.of(2));
     assertThat(gauge("shardtide.curves.pending")).isEqualTo(2);
-    pending.close();
+    pending.run();
     assertThat(gauge("shardtide.curves.pending")).isZero();
   }
 }

@@ -228,7 +228,7 @@ class TopicReaderIT {
     }
   }
 
-  /** Without a wake-up, this poll lasts a minute. */
+  /** Without a wake-up, these polls last minutes. */
   @Test
   void close_ends_a_wait_on_either_thread() throws Exception {
     TopicReader own = reader(StartPosition.END);
@@ -239,18 +239,21 @@ class TopicReaderIT {
     own.close();
     assertThat(failed).isNotDone();
 
-    TopicReader callers = reader(StartPosition.END);
-    callers.open();
+    publish(1, 1);
     CountDownLatch reads = new CountDownLatch(1);
-    CompletableFuture<Boolean> waits =
-        CompletableFuture.supplyAsync(
-            () ->
-                callers.readUntil(
-                    () -> {
-                      reads.countDown();
-                      return false;
-                    },
-                    Duration.ofMinutes(10)));
+    TopicReader callers =
+        new TopicReader(
+                Map.of(
+                    CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG,
+                    kafka.bootstrapServers(),
+                    CommonClientConfigs.DEFAULT_API_TIMEOUT_MS_CONFIG,
+                    600_000),
+                client.registry())
+            .handle(topic, StartPosition.BEGINNING, (p, at, event) -> {})
+            .afterEachRecord(reads::countDown);
+    CompletableFuture<Void> waits =
+        CompletableFuture.runAsync(
+            () -> callers.readRange(new TopicPartition(topic.name(), 0), new OffsetRange(0, 2)));
     assertThat(reads.await(60, TimeUnit.SECONDS)).isTrue();
     callers.close();
     assertThatThrownBy(() -> waits.get(60, TimeUnit.SECONDS))

@@ -133,7 +133,12 @@ class ModelSubscriberIT {
 
   private ModelSubscriber subscriber(UnknownHardware unknownHardware) {
     return new ModelSubscriber(
-        config(), client.registry(), client.topics(), CountedPredictor::new, unknownHardware);
+        config(),
+        client.registry(),
+        client.topics(),
+        CountedPredictor::new,
+        unknownHardware,
+        PlannerMetrics.unread());
   }
 
   @AfterEach

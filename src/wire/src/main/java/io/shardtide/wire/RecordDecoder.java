@@ -168,7 +168,7 @@ public final class RecordDecoder<V> {
       } catch (IOException | RuntimeException e) {
         throw RejectionReason.UNDECODABLE.failure(
             "The record must be a %s; its %d bytes with schema id %d cannot be decoded as one: %s"
-                .formatted(name(), value.length, schemaId, rootMessage(e)));
+                .formatted(name(), value.length, schemaId, Causes.describe(e)));
       }
     }
 
@@ -177,21 +177,5 @@ public final class RecordDecoder<V> {
       records.setSchema(registry.writerSchema(schemaId, subject));
       return records;
     }
-  }
-
-  /** Returns the root cause. */
-  static Throwable root(Throwable error) {
-    Throwable root = error;
-    while (root.getCause() != null) {
-      root = root.getCause();
-    }
-    return root;
-  }
-
-  /** Returns class and message of the root cause. */
-  static String rootMessage(Throwable error) {
-    Throwable root = root(error);
-    return root.getClass().getSimpleName()
-        + (root.getMessage() == null ? "" : ": " + root.getMessage());
   }
 }

@@ -5,7 +5,6 @@ import java.io.IOException;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.apache.kafka.common.errors.ThrottlingQuotaExceededException;
 
 /** What a failed call of the registry's client means, and what a person should know of it. */
@@ -26,11 +25,11 @@ final class RegistryErrors {
 
   /** Returns the error among the causes that tells of the registry; else the root cause. */
   static Throwable cause(Throwable error) {
-    return Stream.iterate(error, e -> e != null, Throwable::getCause)
+    return Causes.of(error)
         .map(e -> e instanceof ThrottlingQuotaExceededException ? tooManyRequests(e) : e)
         .filter(e -> e instanceof RestClientException || e instanceof IOException)
         .findFirst()
-        .orElseGet(() -> RecordDecoder.root(error));
+        .orElseGet(() -> Causes.root(error));
   }
 
   /** Returns the answer of which the serializer keeps only the text. */

@@ -86,9 +86,7 @@ public final class StoreSerdes {
                 new SerializationException(
                     "A %s in a state store cannot be read: its %d bytes are cut off, damaged or of a later version (%s)"
                         .formatted(
-                            codec.avroType().getSimpleName(),
-                            bytes.length,
-                            RecordDecoder.rootMessage(e)));
+                            codec.avroType().getSimpleName(), bytes.length, Causes.describe(e)));
             invalid.addSuppressed(e);
             throw invalid;
           }

@@ -222,7 +222,7 @@ final class WriterSchemas {
           lasting(
               id,
               "an Avro schema that Java can read; at %s it is not: %s"
-                  .formatted(url, RegistryErrors.quoted(RecordDecoder.rootMessage(e)))));
+                  .formatted(url, RegistryErrors.quoted(Causes.describe(e)))));
     }
     return Optional.empty();
   }

@@ -61,6 +61,14 @@ public final class Feasibility {
       return bytes - memory;
     }
 
+    boolean isThere() {
+      return bytes >= 0;
+    }
+
+    boolean fits() {
+      return isThere() && bytesShort() <= 0;
+    }
+
     static SmallestPart ofColumns(TableSpec table, PartMemory memory) {
       return new SmallestPart(
           table,
@@ -79,10 +87,13 @@ public final class Feasibility {
           group.isConstrained()
               ? new SmallestPart(first, ShardScope.DEVICE, 1, -1, 0, () -> describe(group))
               : ofColumns(first, memory);
+      if (smallest.fits()) {
+        return smallest;
+      }
       for (Option option : group.options(cluster)) {
         if (option.hasAllRows() && group.allows(option.part(), cluster)) {
           SmallestPart part = of(group, option, cluster, memory);
-          boolean isSmaller = smallest.bytes() < 0 || part.bytesShort() < smallest.bytesShort();
+          boolean isSmaller = !smallest.isThere() || part.bytesShort() < smallest.bytesShort();
           smallest = isSmaller ? part : smallest;
         }
       }
@@ -142,7 +153,7 @@ public final class Feasibility {
     List<SmallestPart> parts = new ArrayList<>();
     for (TableGroup group : TableGroup.of(tables)) {
       SmallestPart smallest = SmallestPart.of(group, cluster, memory);
-      if (smallest.bytes() < 0) {
+      if (!smallest.isThere()) {
         return noKind(group, cluster);
       }
       parts.add(smallest);

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.IntPredicate;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -159,21 +160,27 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
    */
   public boolean isConstrained() {
     return isShared()
-        || specs().anyMatch(t -> !t.constraints().isEmpty() || t.kernel().isInHostMemory());
+        || any(table -> !table.constraints().isEmpty() || table.kernel().isInHostMemory());
   }
 
   /** Returns whether each device must have a copy of a table. */
   public boolean isAlwaysCopied() {
-    return specs().anyMatch(table -> table.constraints().isAlwaysCopied());
+    return any(table -> table.constraints().isAlwaysCopied());
   }
 
   /** Returns whether column parts with all rows must be on devices of one node. */
   public boolean keepsPartsInNode() {
-    return specs().anyMatch(table -> table.constraints().keepsPartsInNode());
+    return any(table -> table.constraints().keepsPartsInNode());
   }
 
-  private boolean allow(ShardKind kind) {
-    return specs().allMatch(table -> table.constraints().allows(kind));
+  // Not a stream: this is asked of each option of each table.
+  private boolean any(Predicate<TableSpec> predicate) {
+    for (TablePrediction of : tables) {
+      if (predicate.test(of.table())) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /**
@@ -200,7 +207,7 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
    * @param part a part that divides the columns of each table
    */
   public boolean allows(TablePart part, ClusterSpec cluster) {
-    if (!specs().allMatch(table -> part.isComputedBy(table.kernel()))) {
+    if (any(table -> !part.isComputedBy(table.kernel()))) {
       return false;
     }
     int parts = part.count(columns());
@@ -210,7 +217,7 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
     }
     return kind.isPresent()
         && (kind.get() != ShardKind.TABLE_COLUMN_WISE || parts <= ShardScope.NODE.devices(cluster))
-        && specs().allMatch(t -> part.withColumns(columnsOf(t, part.columns())).isAllowed(t));
+        && !any(t -> !part.withColumns(columnsOf(t, part.columns())).isAllowed(t));
   }
 
   /**
@@ -224,7 +231,9 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
     }
     boolean isWhole = part.columns() == columns();
     for (ShardKind kind : ShardKind.values()) {
-      if (part.isOf(kind) && (isWhole || kind.isCut()) && allow(kind)) {
+      if (part.isOf(kind)
+          && (isWhole || kind.isCut())
+          && !any(table -> !table.constraints().allows(kind))) {
         return Optional.of(kind);
       }
     }
@@ -265,23 +274,29 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
    */
   public boolean isPredicted(Option option, ClusterSpec cluster) {
     int columns = option.part().columns();
-    return columns() % columns == 0
-        && tables.stream()
-            .allMatch(
-                table -> {
-                  Option own = of(option, table.table());
-                  return (long) own.part().columns() * columns()
-                          == (long) columns * table.table().columns()
-                      && table.towers().containsKey(own)
-                      && own.part().hasRowsForEach(table.table(own), cluster);
-                });
+    if (columns() % columns != 0) {
+      return false;
+    }
+    for (TablePrediction table : tables) {
+      Option own = of(option, table.table());
+      boolean isThere =
+          (long) own.part().columns() * columns() == (long) columns * table.table().columns()
+              && table.towers().containsKey(own)
+              && own.part().hasRowsForEach(table.table(own), cluster);
+      if (!isThere) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Returns what a part of each table, as an option has it, adds to each of its devices. */
   public List<ShapeLoad> loads(Option option, CostEvaluator evaluator, ClusterSpec cluster) {
-    return tables.stream()
-        .map(table -> table.load(of(option, table.table()), evaluator, cluster).orElseThrow())
-        .toList();
+    List<ShapeLoad> loads = new ArrayList<>(tables.size());
+    for (TablePrediction table : tables) {
+      loads.add(table.load(of(option, table.table()), evaluator, cluster).orElseThrow());
+    }
+    return loads;
   }
 
   /** Returns what an option of the group is of one of its tables. */
