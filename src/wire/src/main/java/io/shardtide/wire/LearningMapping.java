@@ -26,6 +26,7 @@ import org.mapstruct.InheritInverseConfiguration;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;
 import org.mapstruct.Named;
+import org.mapstruct.SubclassMapping;
 
 /** What is measured, what the learning loop says, and what is kept of both. */
 @Mapper(
@@ -51,11 +52,9 @@ interface LearningMapping {
   CostSample fromAvro(io.shardtide.avro.CostSample avro);
 
   @Named("cost")
-  default Object toAvro(CostSample.Cost cost) {
-    return cost instanceof CostSample.Computation computation
-        ? toAvro(computation)
-        : toAvro((CostSample.StepCommunication) cost);
-  }
+  @SubclassMapping(source = CostSample.Computation.class, target = MeasuredComputation.class)
+  @SubclassMapping(source = CostSample.StepCommunication.class, target = MeasuredExchange.class)
+  Object toAvro(CostSample.Cost cost);
 
   default CostSample.Cost cost(io.shardtide.avro.CostSample avro) {
     return avro.getCost() instanceof MeasuredComputation computation

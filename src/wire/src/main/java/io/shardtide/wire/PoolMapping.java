@@ -23,7 +23,6 @@ import io.shardtide.pool.PoolUpdate;
 import io.shardtide.pool.RingPrediction;
 import io.shardtide.pool.StoredPool;
 import io.shardtide.pool.ThroughputCurve;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -32,6 +31,7 @@ import org.mapstruct.InheritInverseConfiguration;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;
 import org.mapstruct.Named;
+import org.mapstruct.SubclassMapping;
 
 /** Pools, claims, allocations and throughput curves, and what is kept of them. */
 @Mapper(
@@ -47,41 +47,18 @@ interface PoolMapping {
   @Mapping(target = "updates", source = "changes")
   PoolChange fromAvro(io.shardtide.avro.PoolChange avro);
 
-  default List<Object> changes(List<PoolUpdate> updates) {
-    List<Object> changes = new ArrayList<>();
-    for (PoolUpdate update : updates) {
-      if (update instanceof PoolUpdate.PoolSet set) {
-        changes.add(new PoolSet(toAvro(set.pool())));
-      } else if (update instanceof PoolUpdate.PoolNodeAdded added) {
-        changes.add(new PoolNodeAdded(toAvro(added.node())));
-      } else if (update instanceof PoolUpdate.PoolNodeLost lost) {
-        changes.add(new PoolNodeLost(lost.node()));
-      } else if (update instanceof PoolUpdate.ClaimSet set) {
-        changes.add(new ClaimSet(toAvro(set.claim())));
-      } else if (update instanceof PoolUpdate.ClaimWithdrawn withdrawn) {
-        changes.add(new ClaimWithdrawn(withdrawn.workloadId()));
-      }
-    }
-    return changes;
-  }
+  @SubclassMapping(source = PoolUpdate.PoolSet.class, target = PoolSet.class)
+  @SubclassMapping(source = PoolUpdate.PoolNodeAdded.class, target = PoolNodeAdded.class)
+  @SubclassMapping(source = PoolUpdate.PoolNodeLost.class, target = PoolNodeLost.class)
+  @SubclassMapping(source = PoolUpdate.ClaimSet.class, target = ClaimSet.class)
+  @SubclassMapping(source = PoolUpdate.ClaimWithdrawn.class, target = ClaimWithdrawn.class)
+  Object change(PoolUpdate update);
 
-  default List<PoolUpdate> updates(List<Object> changes) {
-    List<PoolUpdate> updates = new ArrayList<>();
-    for (Object change : changes) {
-      if (change instanceof PoolSet set) {
-        updates.add(new PoolUpdate.PoolSet(setFromAvro(set.getPool())));
-      } else if (change instanceof PoolNodeAdded added) {
-        updates.add(new PoolUpdate.PoolNodeAdded(fromAvro(added.getNode())));
-      } else if (change instanceof PoolNodeLost lost) {
-        updates.add(new PoolUpdate.PoolNodeLost(lost.getNode()));
-      } else if (change instanceof ClaimSet set) {
-        updates.add(new PoolUpdate.ClaimSet(fromAvro(set.getClaim())));
-      } else if (change instanceof ClaimWithdrawn withdrawn) {
-        updates.add(new PoolUpdate.ClaimWithdrawn(withdrawn.getWorkloadId()));
-      }
-    }
-    return updates;
-  }
+  @InheritInverseConfiguration
+  PoolUpdate update(Object change);
+
+  @Mapping(target = "pool", qualifiedByName = "set")
+  PoolUpdate.PoolSet update(PoolSet change);
 
   @Mapping(target = ".", source = "state")
   @Mapping(target = "poolId", source = "state.id")
