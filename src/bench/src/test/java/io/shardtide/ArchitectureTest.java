@@ -54,7 +54,7 @@ class ArchitectureTest {
             "DemoCommand.retrain",
             "Lossless",
             "PlanningHeaders",
-            "Plan.tellAgain",
+            "PlanningTopology.tellAgain",
             "SettingsFile.earlierKeys",
             "StateCheck.createNew",
             "StoreName.isNew",

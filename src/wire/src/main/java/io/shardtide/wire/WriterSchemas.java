@@ -216,7 +216,7 @@ final class WriterSchemas {
       throw lasting(
           id,
           "an Avro schema that Java can read; at %s it is not: %s"
-              .formatted(url, RegistryErrors.quoted(RecordDecoder.rootMessage(e))));
+              .formatted(url, RegistryErrors.quoted(Causes.describe(e))));
     }
     odd.remove(id);
     return found.get(id);
