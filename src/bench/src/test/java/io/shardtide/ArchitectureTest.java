@@ -13,6 +13,7 @@ import com.tngtech.archunit.core.importer.Location;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
+import io.shardtide.wire.ForUpgradeFrom;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -33,6 +34,34 @@ class ArchitectureTest {
   private static final String[] VALUES = {
     BASE + "workload", BASE + "plan", BASE + "state", BASE + "pool"
   };
+
+  /** The ledger of what can go when 0.2.0 may no longer be upgraded in one step. */
+  @ArchTest
+  static void serves_upgrades(JavaClasses classes) {
+    assertThat(
+            classes.stream()
+                .flatMap(
+                    type ->
+                        Stream.concat(
+                            type.isAnnotatedWith(ForUpgradeFrom.class)
+                                ? Stream.of(type.getSimpleName())
+                                : Stream.of(),
+                            type.getMembers().stream()
+                                .filter(member -> member.isAnnotatedWith(ForUpgradeFrom.class))
+                                .map(member -> type.getSimpleName() + "." + member.getName())))
+                .distinct())
+        .containsExactlyInAnyOrder(
+            "DemoCommand.retrain",
+            "Lossless",
+            "PlanningHeaders",
+            "PlanningTopology.tellAgain",
+            "SettingsFile.earlierKeys",
+            "StateCheck.createNew",
+            "StoreName.isNew",
+            "StoreSerdes.RELEASES",
+            "TopicType.leastMessageBytes",
+            "Topics.limitedTo");
+  }
 
   /** Leaves out what tests begin with. */
   static final class NoTestJars implements ImportOption {

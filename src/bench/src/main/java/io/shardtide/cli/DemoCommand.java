@@ -16,6 +16,7 @@ import io.shardtide.state.PlanningSettings;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.state.TrainingPolicyBuilder;
 import io.shardtide.wire.Extension;
+import io.shardtide.wire.ForUpgradeFrom;
 import io.shardtide.wire.JsonLines;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
@@ -149,7 +150,8 @@ final class DemoCommand implements Callable<Integer> {
       names = "--retrain",
       hidden = true,
       description = "Has no effect: the demo's planner always retrains its models after drift.")
-  @SuppressWarnings("UnusedVariable") // Scripts for 0.2.0 may give it.
+  @ForUpgradeFrom("0.2.0")
+  @SuppressWarnings("UnusedVariable") // Scripts may give it.
   private boolean retrain;
 
   @Mixin private ModelOption model;

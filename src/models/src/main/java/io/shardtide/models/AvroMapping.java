@@ -3,6 +3,7 @@ package io.shardtide.models;
 import org.mapstruct.Builder;
 import org.mapstruct.MapperConfig;
 import org.mapstruct.ReportingPolicy;
+import org.mapstruct.SubclassExhaustiveStrategy;
 import org.mapstruct.control.MappingControl;
 
 /**
@@ -20,6 +21,7 @@ import org.mapstruct.control.MappingControl;
 @MapperConfig(
     uses = Nullable.class,
     unmappedTargetPolicy = ReportingPolicy.ERROR,
+    subclassExhaustiveStrategy = SubclassExhaustiveStrategy.RUNTIME_EXCEPTION,
     builder = @Builder(disableBuilder = true),
     mappingControl = AvroMapping.NoConversions.class)
 public interface AvroMapping {

@@ -3,7 +3,6 @@ package io.shardtide.models;
 import io.shardtide.avro.CollectiveModel;
 import io.shardtide.avro.CostModelBundle;
 import io.shardtide.cost.CollectiveNet;
-import io.shardtide.cost.CollectiveSource;
 import io.shardtide.cost.InvalidModelException;
 import io.shardtide.cost.LaunchCosts;
 import io.shardtide.cost.LogCorrection;
@@ -43,10 +42,6 @@ interface ModelFieldsMapping {
   io.shardtide.avro.LaunchCosts toAvro(LaunchCosts launches);
 
   LaunchCosts fromAvro(io.shardtide.avro.LaunchCosts avro);
-
-  io.shardtide.avro.CollectiveSource toAvro(CollectiveSource source);
-
-  CollectiveSource fromAvro(io.shardtide.avro.CollectiveSource avro);
 
   @Mapping(target = "corrected", ignore = true)
   CollectiveNet fromAvro(CollectiveModel avro);

@@ -12,6 +12,7 @@ import io.shardtide.state.PlanningSettings;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.state.TrainingPolicyBuilder;
 import io.shardtide.wire.Extension;
+import io.shardtide.wire.ForUpgradeFrom;
 import io.shardtide.wire.Registry;
 import java.io.IOException;
 import java.io.Reader;
@@ -158,6 +159,7 @@ public final class SettingsFile {
   }
 
   /** Reads the keys of 0.2.0 that were renamed or removed since. */
+  @ForUpgradeFrom("0.2.0")
   private void earlierKeys(Consumer<String> warnings) {
     String debounce = values.remove(EARLIER_DEBOUNCE);
     String key = Settings.DEBOUNCE_MS.key();

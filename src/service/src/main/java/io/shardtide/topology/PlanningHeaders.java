@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import io.shardtide.state.PlanHistory;
 import io.shardtide.state.PlanningState;
 import io.shardtide.step.KeyValues;
+import io.shardtide.wire.ForUpgradeFrom;
 import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
@@ -11,6 +12,7 @@ import java.util.SortedMap;
  * Headers of planning. The plan that a trainer moved from is beside its header, by the adopted
  * plan: version 0.2.0 could not read a header that has another field.
  */
+@ForUpgradeFrom("0.2.0")
 final class PlanningHeaders implements KeyValues<PlanningState> {
   private final KeyValues<PlanningState> headers;
   private final KeyValues<String> movedFrom;

@@ -18,6 +18,7 @@ import io.shardtide.state.PlanningState;
 import io.shardtide.step.PlanningOutcome;
 import io.shardtide.step.PlanningStep;
 import io.shardtide.step.PlanningTables;
+import io.shardtide.wire.ForUpgradeFrom;
 import io.shardtide.workload.SourcePosition;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -189,6 +190,7 @@ final class PlanningTopology extends KeyedProcessor {
   }
 
   /** Tells again which plan runs: a version that did not tell it may have had this partition. */
+  @ForUpgradeFrom("0.2.0")
   private void tellAgain(String workloadId) {
     PlanHistory plans = store.header(workloadId).plans();
     if (!plans.ids().isEmpty()) {

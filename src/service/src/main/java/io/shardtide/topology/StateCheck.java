@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import static io.shardtide.wire.TopicType.QUARANTINE;
 
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.wire.ForUpgradeFrom;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -155,6 +156,7 @@ final class StateCheck {
    * @param settings settings of the planner
    * @param partitions how many partitions the topologies read
    */
+  @ForUpgradeFrom("0.2.0")
   static void createNew(Admin admin, ServiceSettings settings, int partitions)
       throws InterruptedException {
     String prefix = settings.topics().prefix();

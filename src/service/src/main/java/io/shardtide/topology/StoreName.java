@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.Extension;
+import io.shardtide.wire.ForUpgradeFrom;
 import io.shardtide.wire.StoreSerdes;
 import java.util.Arrays;
 import java.util.List;
@@ -100,6 +101,7 @@ enum StoreName {
   }
 
   /** Returns whether version 0.2.0 had no such store. */
+  @ForUpgradeFrom("0.2.0")
   boolean isNew() {
     return this == MOVED_FROM || topology == TopologyName.GROWTH || this == quarantine(topology);
   }

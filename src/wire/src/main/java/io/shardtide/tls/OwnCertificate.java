@@ -9,8 +9,6 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.config.AbstractConfig;
-import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.SslConfigs;
 
 /** When the certificate with which a Kafka client identifies itself expires. Thread-safe. */
@@ -24,14 +22,7 @@ public final class OwnCertificate {
   public OwnCertificate(Map<String, ?> client) {
     Object location = client.get(SslConfigs.SSL_KEYSTORE_LOCATION_CONFIG);
     file = String.valueOf(location);
-    if (location == null) {
-      stores = Optional.empty();
-    } else {
-      ReloadingSslEngineFactory factory = new ReloadingSslEngineFactory();
-      factory.configure(
-          new AbstractConfig(new ConfigDef().withClientSslSupport(), client, false).values());
-      stores = Optional.of(factory);
-    }
+    stores = Optional.ofNullable(location).map(some -> ReloadingSslEngineFactory.of(client));
   }
 
   /**

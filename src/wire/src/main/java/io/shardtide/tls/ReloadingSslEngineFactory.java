@@ -4,8 +4,11 @@ import java.security.KeyStore;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import org.apache.kafka.clients.CommonClientConfigs;
+import org.apache.kafka.common.config.AbstractConfig;
+import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.SslConfigs;
 import org.apache.kafka.common.security.auth.SslEngineFactory;
 import org.apache.kafka.common.security.ssl.DefaultSslEngineFactory;
@@ -30,6 +33,18 @@ public final class ReloadingSslEngineFactory implements SslEngineFactory {
 
   /** Created by Kafka's clients, from the name of the class. */
   public ReloadingSslEngineFactory() {}
+
+  /**
+   * Returns the factory of a client.
+   *
+   * @param client its settings, of which those of TLS are used
+   */
+  public static ReloadingSslEngineFactory of(Map<String, ?> client) {
+    ReloadingSslEngineFactory factory = new ReloadingSslEngineFactory();
+    factory.configure(
+        new AbstractConfig(new ConfigDef().withClientSslSupport(), client, false).values());
+    return factory;
+  }
 
   /**
    * Returns the settings of a Kafka client that reads its certificates again, if it uses TLS and
@@ -76,6 +91,11 @@ public final class ReloadingSslEngineFactory implements SslEngineFactory {
       }
     }
     return current;
+  }
+
+  /** Returns what makes connections, with the files as they are now. */
+  public SSLContext context() {
+    return current().sslContext();
   }
 
   private String files() {

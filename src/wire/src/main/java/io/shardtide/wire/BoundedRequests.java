@@ -69,24 +69,14 @@ final class BoundedRequests extends RestService {
 
     private InputStream bounded(InputStream body) {
       return new FilterInputStream(body) {
-        @Override
-        public int read() throws IOException {
-          int value = super.read();
-          checkTime();
-          return value;
-        }
-
+        /** The only way in which the client's JSON parser reads. */
         @Override
         public int read(byte[] bytes, int offset, int length) throws IOException {
           int count = super.read(bytes, offset, length);
-          checkTime();
-          return count;
-        }
-
-        private void checkTime() throws SocketTimeoutException {
           if (isLate()) {
             throw late();
           }
+          return count;
         }
       };
     }

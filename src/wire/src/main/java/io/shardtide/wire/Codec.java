@@ -67,18 +67,15 @@ public record Codec<V, A extends SpecificRecord>(
 
   /** Predicted costs of tables. */
   public static final Codec<CostPredictions, io.shardtide.avro.CostPredictions> COST_PREDICTIONS =
-      of(CostPredictionsMapping.INSTANCE::toAvro, CostPredictionsMapping.INSTANCE::fromAvro);
+      of(WorkloadMapping.INSTANCE::toAvro, WorkloadMapping.INSTANCE::fromAvro);
 
   /** Plans. */
   public static final Codec<ShardingPlan, io.shardtide.avro.ShardingPlan> SHARDING_PLAN =
-      of(ShardingPlanMapping.INSTANCE::toAvro, ShardingPlanMapping.INSTANCE::fromAvro);
+      of(PlanMapping.INSTANCE::toAvro, PlanMapping.INSTANCE::fromAvro);
 
   /** Infeasible workloads. */
   public static final Codec<InfeasibleWorkload, io.shardtide.avro.InfeasibleWorkload>
-      INFEASIBLE_WORKLOAD =
-          of(
-              InfeasibleWorkloadMapping.INSTANCE::toAvro,
-              InfeasibleWorkloadMapping.INSTANCE::fromAvro);
+      INFEASIBLE_WORKLOAD = of(PlanMapping.INSTANCE::toAvro, PlanMapping.INSTANCE::fromAvro);
 
   /** Rejected events. */
   public static final Codec<RejectedEvent, io.shardtide.avro.RejectedEvent> REJECTED_EVENT =
@@ -98,23 +95,23 @@ public record Codec<V, A extends SpecificRecord>(
 
   /** Reports of trainers on plans. */
   public static final Codec<PlanStatus, io.shardtide.avro.PlanStatus> PLAN_STATUS =
-      of(PlanStatusMapping.INSTANCE::toAvro, PlanStatusMapping.INSTANCE::fromAvro);
+      of(PlanMapping.INSTANCE::toAvro, PlanMapping.INSTANCE::fromAvro);
 
   /** Statuses that planning accepted. */
   public static final Codec<AcceptedStatus, io.shardtide.avro.AcceptedStatus> ACCEPTED_STATUS =
-      of(PlanStatusMapping.INSTANCE::toAvro, PlanStatusMapping.INSTANCE::fromAvro);
+      of(PlanMapping.INSTANCE::toAvro, PlanMapping.INSTANCE::fromAvro);
 
   /** Speeds of devices. */
   public static final Codec<DeviceSpeeds, io.shardtide.avro.DeviceSpeeds> DEVICE_SPEEDS =
-      of(SpeedMapping.INSTANCE::toAvro, SpeedMapping.INSTANCE::fromAvro);
+      of(PlanMapping.INSTANCE::toAvro, PlanMapping.INSTANCE::fromAvro);
 
   /** Measured costs. */
   public static final Codec<MeasuredCosts, io.shardtide.avro.MeasuredCosts> MEASURED_COSTS =
-      of(MeasuredCostsMapping.INSTANCE::toAvro, MeasuredCostsMapping.INSTANCE::fromAvro);
+      of(LearningMapping.INSTANCE::toAvro, LearningMapping.INSTANCE::fromAvro);
 
   /** Training samples. */
   public static final Codec<CostSample, io.shardtide.avro.CostSample> COST_SAMPLE =
-      of(CostSampleMapping.INSTANCE::toAvro, CostSampleMapping.INSTANCE::fromAvro);
+      of(LearningMapping.INSTANCE::toAvro, LearningMapping.INSTANCE::fromAvro);
 
   /** Alarms of drift between measured and predicted costs. */
   public static final Codec<DriftAlarm, io.shardtide.avro.DriftAlarm> DRIFT_ALARM =
@@ -130,19 +127,19 @@ public record Codec<V, A extends SpecificRecord>(
 
   /** State of a workload in planning, in stores. */
   public static final Codec<PlanningState, io.shardtide.avro.PlanningHeader> PLANNING_HEADER =
-      of(PlanningStateMapping.INSTANCE::toAvro, PlanningStateMapping.INSTANCE::fromAvro);
+      of(PlanMapping.INSTANCE::toAvro, PlanMapping.INSTANCE::fromAvro);
 
   /** State of a workload in feedback, in stores. */
   public static final Codec<FeedbackState, io.shardtide.avro.FeedbackHeader> FEEDBACK_HEADER =
-      of(FeedbackMapping.INSTANCE::toAvro, FeedbackMapping.INSTANCE::fromAvro);
+      of(LearningMapping.INSTANCE::toAvro, LearningMapping.INSTANCE::fromAvro);
 
   /** Residuals, in stores. */
   public static final Codec<ResidualWindow, io.shardtide.avro.ResidualWindow> RESIDUAL_WINDOW =
-      of(FeedbackMapping.INSTANCE::toAvro, FeedbackMapping.INSTANCE::fromAvro);
+      of(LearningMapping.INSTANCE::toAvro, LearningMapping.INSTANCE::fromAvro);
 
   /** Tables with the generation of their last change, in stores. */
   public static final Codec<VersionedTable, io.shardtide.avro.DatedTable> DATED_TABLE =
-      of(FeedbackMapping.INSTANCE::toAvro, FeedbackMapping.INSTANCE::fromAvro);
+      of(LearningMapping.INSTANCE::toAvro, LearningMapping.INSTANCE::fromAvro);
 
   /** Tables, in stores. */
   public static final Codec<TableSpec, io.shardtide.avro.TableSpec> TABLE_SPEC =
@@ -172,15 +169,15 @@ public record Codec<V, A extends SpecificRecord>(
 
   /** Requests for throughput curves. */
   public static final Codec<CurveRequest, io.shardtide.avro.CurveRequest> CURVE_REQUEST =
-      of(CurveMapping.INSTANCE::toAvro, CurveMapping.INSTANCE::fromAvro);
+      of(PoolMapping.INSTANCE::toAvro, PoolMapping.INSTANCE::fromAvro);
 
   /** Throughput curves. */
   public static final Codec<CurveReport, io.shardtide.avro.CurveReport> CURVE_REPORT =
-      of(CurveMapping.INSTANCE::toAvro, CurveMapping.INSTANCE::fromAvro);
+      of(PoolMapping.INSTANCE::toAvro, PoolMapping.INSTANCE::fromAvro);
 
   /** Allocations of pools. */
   public static final Codec<Allocation, io.shardtide.avro.Allocation> ALLOCATION =
-      of(AllocationMapping.INSTANCE::toAvro, AllocationMapping.INSTANCE::fromAvro);
+      of(PoolMapping.INSTANCE::toAvro, PoolMapping.INSTANCE::fromAvro);
 
   /** State of a pool, in stores. */
   public static final Codec<StoredPool, io.shardtide.avro.PoolHeader> POOL_HEADER =
@@ -188,11 +185,11 @@ public record Codec<V, A extends SpecificRecord>(
 
   /** State of a workload with a claim, in stores. */
   public static final Codec<PoolMember, io.shardtide.avro.PoolMember> POOL_MEMBER =
-      of(CurveMapping.INSTANCE::toAvro, CurveMapping.INSTANCE::fromAvro);
+      of(PoolMapping.INSTANCE::toAvro, PoolMapping.INSTANCE::fromAvro);
 
   /** State of a workload whose throughput may be requested, in stores. */
   public static final Codec<CurveState, io.shardtide.avro.CurveHeader> CURVE_HEADER =
-      of(CurveMapping.INSTANCE::toAvro, CurveMapping.INSTANCE::fromAvro);
+      of(PoolMapping.INSTANCE::toAvro, PoolMapping.INSTANCE::fromAvro);
 
   /** Reports of how full hashed tables are. */
   public static final Codec<FillReport, io.shardtide.avro.FillReport> FILL_REPORT =

@@ -1,6 +1,5 @@
 package io.shardtide.wire;
 
-import io.shardtide.growth.Fill;
 import io.shardtide.growth.FillHistory;
 import io.shardtide.growth.FillReport;
 import io.shardtide.growth.GrowthInputs;
@@ -28,10 +27,6 @@ interface GrowthMapping {
 
   TableForecasts fromAvro(io.shardtide.avro.TableForecasts avro);
 
-  io.shardtide.avro.ForecastRange toAvro(Range range);
-
-  Range fromAvro(io.shardtide.avro.ForecastRange avro);
-
   /** A time that is not forecast is null in the record, and infinite in the value. */
   default io.shardtide.avro.DayRange days(Range days) {
     return days == null
@@ -54,18 +49,6 @@ interface GrowthMapping {
     return days == null ? Double.POSITIVE_INFINITY : days;
   }
 
-  io.shardtide.avro.MemoryEnd toAvro(MemoryEnd end);
-
-  MemoryEnd fromAvro(io.shardtide.avro.MemoryEnd avro);
-
-  io.shardtide.avro.TableInputs toAvro(TableInputs inputs);
-
-  TableInputs fromAvro(io.shardtide.avro.TableInputs avro);
-
-  io.shardtide.avro.GrowthInputs toAvro(GrowthInputs inputs);
-
-  GrowthInputs fromAvro(io.shardtide.avro.GrowthInputs avro);
-
   io.shardtide.avro.GrowthHeader toAvro(GrowthState state);
 
   GrowthState fromAvro(io.shardtide.avro.GrowthHeader avro);
@@ -77,5 +60,15 @@ interface GrowthMapping {
   @Mapping(target = "with", ignore = true)
   FillHistory fromAvro(io.shardtide.avro.FillHistory avro);
 
-  Fill fromAvro(io.shardtide.avro.Fill avro);
+  io.shardtide.avro.MemoryEnd toAvro(MemoryEnd end);
+
+  MemoryEnd fromAvro(io.shardtide.avro.MemoryEnd avro);
+
+  io.shardtide.avro.TableInputs toAvro(TableInputs inputs);
+
+  TableInputs fromAvro(io.shardtide.avro.TableInputs avro);
+
+  io.shardtide.avro.GrowthInputs toAvro(GrowthInputs inputs);
+
+  GrowthInputs fromAvro(io.shardtide.avro.GrowthInputs avro);
 }

@@ -15,6 +15,7 @@ import org.apache.avro.generic.IndexedRecord;
  * Tells whether a value that is written in an earlier schema is read again as it was: each field
  * that the earlier one lacks has its default, and each type and name in use is known to it.
  */
+@ForUpgradeFrom("0.2.0")
 final class Lossless {
   private final GenericData data;
 

@@ -2,31 +2,41 @@ package io.shardtide.wire;
 
 import io.shardtide.avro.ClaimSet;
 import io.shardtide.avro.ClaimWithdrawn;
+import io.shardtide.avro.CurveReference;
 import io.shardtide.avro.PoolClaim;
 import io.shardtide.avro.PoolNodeAdded;
 import io.shardtide.avro.PoolNodeLost;
 import io.shardtide.avro.PoolSet;
 import io.shardtide.avro.PoolSpec;
 import io.shardtide.models.AvroMapping;
+import io.shardtide.pool.Allocation;
 import io.shardtide.pool.Claim;
+import io.shardtide.pool.CurveReport;
+import io.shardtide.pool.CurveRequest;
+import io.shardtide.pool.CurveState;
 import io.shardtide.pool.Pool;
 import io.shardtide.pool.PoolChange;
+import io.shardtide.pool.PoolMember;
 import io.shardtide.pool.PoolNode;
 import io.shardtide.pool.PoolState;
 import io.shardtide.pool.PoolUpdate;
+import io.shardtide.pool.RingPrediction;
 import io.shardtide.pool.StoredPool;
-import java.util.ArrayList;
+import io.shardtide.pool.ThroughputCurve;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import org.mapstruct.InheritInverseConfiguration;
 import org.mapstruct.Mapper;
 import org.mapstruct.Mapping;
 import org.mapstruct.Named;
+import org.mapstruct.SubclassMapping;
 
-/** Pools and the claims on them. */
+/** Pools, claims, allocations and throughput curves, and what is kept of them. */
 @Mapper(
     config = AvroMapping.class,
-    uses = {AllocationMapping.class, LinksMapping.class})
+    uses = {SpecMapping.class, LinksMapping.class})
 interface PoolMapping {
   @SuppressWarnings("ClassInitializationDeadlock")
   PoolMapping INSTANCE = new PoolMappingImpl();
@@ -37,41 +47,18 @@ interface PoolMapping {
   @Mapping(target = "updates", source = "changes")
   PoolChange fromAvro(io.shardtide.avro.PoolChange avro);
 
-  default List<Object> changes(List<PoolUpdate> updates) {
-    List<Object> changes = new ArrayList<>();
-    for (PoolUpdate update : updates) {
-      if (update instanceof PoolUpdate.PoolSet set) {
-        changes.add(new PoolSet(toAvro(set.pool())));
-      } else if (update instanceof PoolUpdate.PoolNodeAdded added) {
-        changes.add(new PoolNodeAdded(toAvro(added.node())));
-      } else if (update instanceof PoolUpdate.PoolNodeLost lost) {
-        changes.add(new PoolNodeLost(lost.node()));
-      } else if (update instanceof PoolUpdate.ClaimSet set) {
-        changes.add(new ClaimSet(toAvro(set.claim())));
-      } else if (update instanceof PoolUpdate.ClaimWithdrawn withdrawn) {
-        changes.add(new ClaimWithdrawn(withdrawn.workloadId()));
-      }
-    }
-    return changes;
-  }
+  @SubclassMapping(source = PoolUpdate.PoolSet.class, target = PoolSet.class)
+  @SubclassMapping(source = PoolUpdate.PoolNodeAdded.class, target = PoolNodeAdded.class)
+  @SubclassMapping(source = PoolUpdate.PoolNodeLost.class, target = PoolNodeLost.class)
+  @SubclassMapping(source = PoolUpdate.ClaimSet.class, target = ClaimSet.class)
+  @SubclassMapping(source = PoolUpdate.ClaimWithdrawn.class, target = ClaimWithdrawn.class)
+  Object change(PoolUpdate update);
 
-  default List<PoolUpdate> updates(List<Object> changes) {
-    List<PoolUpdate> updates = new ArrayList<>();
-    for (Object change : changes) {
-      if (change instanceof PoolSet set) {
-        updates.add(new PoolUpdate.PoolSet(setFromAvro(set.getPool())));
-      } else if (change instanceof PoolNodeAdded added) {
-        updates.add(new PoolUpdate.PoolNodeAdded(fromAvro(added.getNode())));
-      } else if (change instanceof PoolNodeLost lost) {
-        updates.add(new PoolUpdate.PoolNodeLost(lost.getNode()));
-      } else if (change instanceof ClaimSet set) {
-        updates.add(new PoolUpdate.ClaimSet(fromAvro(set.getClaim())));
-      } else if (change instanceof ClaimWithdrawn withdrawn) {
-        updates.add(new PoolUpdate.ClaimWithdrawn(withdrawn.getWorkloadId()));
-      }
-    }
-    return updates;
-  }
+  @InheritInverseConfiguration
+  PoolUpdate update(Object change);
+
+  @Mapping(target = "pool", qualifiedByName = "set")
+  PoolUpdate.PoolSet update(PoolSet change);
 
   @Mapping(target = ".", source = "state")
   @Mapping(target = "poolId", source = "state.id")
@@ -132,4 +119,70 @@ interface PoolMapping {
     avro.forEach(claim -> claims.put(claim.getWorkloadId(), fromAvro(claim)));
     return claims;
   }
+
+  @Mapping(target = "curves", source = "curveIds")
+  io.shardtide.avro.Allocation toAvro(Allocation allocation);
+
+  @InheritInverseConfiguration
+  Allocation fromAvro(io.shardtide.avro.Allocation avro);
+
+  default List<CurveReference> curves(SortedMap<String, String> ids) {
+    return ids.entrySet().stream()
+        .map(curve -> new CurveReference(curve.getKey(), curve.getValue()))
+        .toList();
+  }
+
+  default SortedMap<String, String> curveIds(List<CurveReference> curves) {
+    SortedMap<String, String> ids = new TreeMap<>();
+    curves.forEach(curve -> ids.put(curve.getWorkloadId(), curve.getCurveId()));
+    return ids;
+  }
+
+  @Mapping(target = ".", source = "type")
+  io.shardtide.avro.CurveRequest toAvro(CurveRequest request);
+
+  @Mapping(target = "type", source = "avro")
+  CurveRequest fromAvro(io.shardtide.avro.CurveRequest avro);
+
+  default Pool type(io.shardtide.avro.CurveRequest avro) {
+    return new Pool(
+        avro.getDevicesPerNode(),
+        avro.getMemoryBytesPerDevice(),
+        avro.getHostMemoryBytesPerDevice(),
+        avro.getHardware(),
+        new TreeMap<>(),
+        Optional.empty());
+  }
+
+  @Mapping(target = "predicted", source = "curve")
+  io.shardtide.avro.CurveReport toAvro(CurveReport report);
+
+  @Mapping(target = "curve", source = "avro")
+  CurveReport fromAvro(io.shardtide.avro.CurveReport avro);
+
+  default Optional<ThroughputCurve> curve(io.shardtide.avro.CurveReport avro) {
+    return Optional.ofNullable(avro.getPredicted())
+        .map(predicted -> curve(predicted, avro.getWorkloadId()));
+  }
+
+  ThroughputCurve curve(io.shardtide.avro.PredictedCurve predicted, String workloadId);
+
+  io.shardtide.avro.PoolMember toAvro(PoolMember member);
+
+  @Mapping(target = "request", source = "request")
+  @Mapping(target = "report", source = "report")
+  @Mapping(target = "sent", source = "sent")
+  @Mapping(target = "with", ignore = true)
+  PoolMember fromAvro(io.shardtide.avro.PoolMember avro);
+
+  io.shardtide.avro.CurveHeader toAvro(CurveState header);
+
+  @Mapping(target = "with", ignore = true)
+  CurveState fromAvro(io.shardtide.avro.CurveHeader avro);
+
+  io.shardtide.avro.RingPrediction toAvro(RingPrediction ring);
+
+  RingPrediction fromAvro(io.shardtide.avro.RingPrediction avro);
+
+  io.shardtide.avro.PredictedCurve toAvro(ThroughputCurve curve);
 }

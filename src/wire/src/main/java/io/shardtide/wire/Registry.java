@@ -11,24 +11,21 @@ import io.confluent.kafka.schemaregistry.client.SchemaRegistryClientConfig;
 import io.confluent.kafka.schemaregistry.client.SchemaRegistryClientFactory;
 import io.confluent.kafka.schemaregistry.client.rest.RestService;
 import io.confluent.kafka.schemaregistry.client.rest.exceptions.RestClientException;
-import io.confluent.kafka.schemaregistry.client.security.SslFactory;
 import io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfig;
 import io.confluent.kafka.serializers.KafkaAvroSerializer;
 import io.confluent.kafka.serializers.KafkaAvroSerializerConfig;
 import io.confluent.kafka.serializers.context.NullContextNameStrategy;
 import io.confluent.kafka.serializers.subject.TopicNameStrategy;
 import io.shardtide.tls.ReloadingSocketFactory;
+import io.shardtide.tls.ReloadingSslEngineFactory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.stream.Stream;
 import org.apache.avro.Schema;
 import org.apache.avro.specific.SpecificData;
 import org.apache.avro.specific.SpecificRecord;
@@ -38,6 +35,7 @@ import org.apache.kafka.common.errors.SerializationException;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.serialization.Serializer;
+import org.apache.kafka.common.utils.Utils;
 
 /**
  * Client of a schema registry with Confluent's protocol, and the serdes that use it.
@@ -149,8 +147,10 @@ public final class Registry implements AutoCloseable {
     SchemaRegistryClient client =
         new CachedSchemaRegistryClient(
             requests, CACHED_SCHEMAS, List.of(new AvroSchemaProvider()), all, Map.of());
-    if (!stores(all).isEmpty()) {
-      reload(requests, all);
+    Map<String, ?> tls = Utils.entriesWithPrefix(all, SchemaRegistryClientConfig.CLIENT_NAMESPACE);
+    if (tls.containsKey(SslConfigs.SSL_KEYSTORE_LOCATION_CONFIG)
+        || tls.containsKey(SslConfigs.SSL_TRUSTSTORE_LOCATION_CONFIG)) {
+      requests.setSslSocketFactory(new ReloadingSocketFactory(ReloadingSslEngineFactory.of(tls)));
     }
     return new Registry(url, all, client, new WriterSchemas(url, client, requests::getId, missing));
   }
@@ -176,30 +176,6 @@ public final class Registry implements AutoCloseable {
 
   private static Duration millis(Map<String, Object> settings, String key) {
     return Duration.ofMillis(Long.parseLong(String.valueOf(settings.get(key)).strip()));
-  }
-
-  /** Has new connections use the key store and trust store as they are then. */
-  private static void reload(RestService requests, Map<String, Object> settings) {
-    Map<String, Object> tls = new HashMap<>();
-    settings.forEach(
-        (key, value) -> {
-          if (key.startsWith(SchemaRegistryClientConfig.CLIENT_NAMESPACE)) {
-            tls.put(key.substring(SchemaRegistryClientConfig.CLIENT_NAMESPACE.length()), value);
-          }
-        });
-    requests.setSslSocketFactory(
-        new ReloadingSocketFactory(
-            stores(settings), () -> new SslFactory(tls).sslContext().getSocketFactory()));
-  }
-
-  /** Returns the files of the client's certificates. */
-  private static List<Path> stores(Map<String, ?> settings) {
-    return Stream.of(
-            SslConfigs.SSL_KEYSTORE_LOCATION_CONFIG, SslConfigs.SSL_TRUSTSTORE_LOCATION_CONFIG)
-        .map(key -> settings.get(SchemaRegistryClientConfig.CLIENT_NAMESPACE + key))
-        .filter(Objects::nonNull)
-        .map(file -> Path.of(file.toString()))
-        .toList();
   }
 
   /** Returns the address. */

@@ -1,6 +1,7 @@
 package io.shardtide.wire;
 
-import io.confluent.kafka.schemaregistry.client.security.SslFactory;
+import io.confluent.kafka.schemaregistry.client.SchemaRegistryClientConfig;
+import io.shardtide.tls.ReloadingSslEngineFactory;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -11,17 +12,15 @@ import java.time.Instant;
 import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeParseException;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
-import javax.net.ssl.SSLContext;
+import org.apache.kafka.common.utils.Utils;
 
 /**
  * The clock of the registry's machine, as its HTTP answers state it (RFC 9110, section 6.6.1):
  * Kafka's protocol has no answer with a time of the broker.
  */
 public final class RegistryClock {
-  private static final String TLS = "schema.registry.ssl.";
   private static final Duration TIMEOUT = Duration.ofSeconds(3);
 
   private RegistryClock() {}
@@ -37,7 +36,11 @@ public final class RegistryClock {
       throws InterruptedException {
     try {
       HttpClient.Builder client = HttpClient.newBuilder().connectTimeout(TIMEOUT);
-      tls(settings).ifPresent(client::sslContext);
+      Map<String, ?> tls =
+          Utils.entriesWithPrefix(settings, SchemaRegistryClientConfig.CLIENT_NAMESPACE);
+      if (!tls.isEmpty()) {
+        client.sslContext(ReloadingSslEngineFactory.of(tls).context());
+      }
       HttpResponse<Void> answer =
           client
               .build()
@@ -51,16 +54,5 @@ public final class RegistryClock {
     } catch (IOException | IllegalArgumentException | DateTimeParseException e) {
       return Optional.empty();
     }
-  }
-
-  private static Optional<SSLContext> tls(Map<String, ?> settings) {
-    Map<String, Object> tls = new HashMap<>();
-    settings.forEach(
-        (key, value) -> {
-          if (key.startsWith(TLS)) {
-            tls.put(key.substring("schema.registry.".length()), value);
-          }
-        });
-    return tls.isEmpty() ? Optional.empty() : Optional.ofNullable(new SslFactory(tls).sslContext());
   }
 }

@@ -6,7 +6,6 @@ import io.shardtide.workload.CacheAlgorithm;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.CommCodec;
 import io.shardtide.workload.ComputeKernel;
-import io.shardtide.workload.DeviceMemory;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.Eviction;
 import io.shardtide.workload.HashedStorage;
@@ -17,8 +16,6 @@ import io.shardtide.workload.OutputType;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.SourcePosition;
 import io.shardtide.workload.TableConstraints;
-import io.shardtide.workload.TableFeature;
-import io.shardtide.workload.TableKernel;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TrainingPipeline;
 import java.util.List;
@@ -46,19 +43,11 @@ interface SpecMapping {
   @Mapping(target = "withDefaultOptimizer", ignore = true)
   TableSpec fromAvro(io.shardtide.avro.TableSpec table);
 
-  io.shardtide.avro.TableFeature toAvro(TableFeature feature);
-
-  TableFeature fromAvro(io.shardtide.avro.TableFeature feature);
-
   @Mapping(target = "withKinds", ignore = true)
   @Mapping(target = "withLeastColumns", ignore = true)
   @Mapping(target = "withMayBeCached", ignore = true)
   @Mapping(target = "withMayHaveHotRows", ignore = true)
   TableConstraints fromAvro(io.shardtide.avro.TableConstraints constraints);
-
-  io.shardtide.avro.TableKernel toAvro(TableKernel kernel);
-
-  TableKernel fromAvro(io.shardtide.avro.TableKernel kernel);
 
   @Mapping(target = "hitShares", source = "hitShares.shares")
   io.shardtide.avro.HashedStorage toAvro(HashedStorage storage);
@@ -71,18 +60,8 @@ interface SpecMapping {
   @Mapping(target = "group", ignore = true)
   ClusterSpec fromAvro(io.shardtide.avro.ClusterSpec cluster);
 
-  io.shardtide.avro.DeviceMemory toAvro(DeviceMemory memory);
-
-  DeviceMemory fromAvro(io.shardtide.avro.DeviceMemory memory);
-
-  io.shardtide.avro.WireCodec toAvro(CommCodec codec);
-
   @Mapping(target = "directions", source = "codec")
   CommCodec fromAvro(io.shardtide.avro.WireCodec codec);
-
-  io.shardtide.avro.SourcePosition toAvro(SourcePosition source);
-
-  SourcePosition fromAvro(io.shardtide.avro.SourcePosition source);
 
   io.shardtide.avro.OutOfRange toAvro(OutOfRange place);
 
@@ -131,4 +110,8 @@ interface SpecMapping {
   default String label(Optional<? extends Named> named) {
     return named.map(Named::label).orElse(null);
   }
+
+  io.shardtide.avro.SourcePosition toAvro(SourcePosition source);
+
+  SourcePosition fromAvro(io.shardtide.avro.SourcePosition avro);
 }

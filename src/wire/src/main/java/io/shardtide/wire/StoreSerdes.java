@@ -26,6 +26,7 @@ public final class StoreSerdes {
   private StoreSerdes() {}
 
   /** Releases that may have written a store which this version reads, the oldest first. */
+  @ForUpgradeFrom("0.2.0")
   private static final List<String> RELEASES = List.of("0.2.0");
 
   /** Returns a record's schema in each release since 0.2.0 that had it. */

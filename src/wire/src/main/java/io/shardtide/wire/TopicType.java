@@ -49,7 +49,7 @@ public record TopicType<V>(
     Optional<Function<V, String>> key,
     Retention retention,
     int maxMessageBytes,
-    int leastMessageBytes,
+    @ForUpgradeFrom("0.2.0") int leastMessageBytes,
     Optional<Extension> extension) {
 
   /** Retention of records. */

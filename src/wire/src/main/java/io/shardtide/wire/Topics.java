@@ -56,6 +56,7 @@ public record Topics(
    *
    * @param found {@code max.message.bytes} by name, of those whose limit is smaller
    */
+  @ForUpgradeFrom("0.2.0")
   public Topics limitedTo(Map<String, Integer> found) {
     return new Topics(prefix, extensions, found, partitions);
   }

@@ -75,9 +75,6 @@ final class WriterSchemas {
     }
   }
 
-  /** No schema can be read for an id; what the registry or its schema is like. */
-  private record NoSchema(Optional<RejectedException> lasting, Exception cause) {}
-
   /**
    * @param url address of the registry, for messages
    * @param client asks for other things than ids
@@ -117,9 +114,12 @@ final class WriterSchemas {
         && System.nanoTime() - before.sinceNanos < REJECTED_FOR.toNanos()) {
       throw again(before.rejection.get());
     }
-    Optional<NoSchema> failure = ask(id);
-    if (failure.isPresent() && failure.get().lasting.isEmpty()) {
-      Exception first = failure.get().cause;
+    RejectedException rejection;
+    try {
+      return ask(id);
+    } catch (RejectedException lasting) {
+      rejection = lasting;
+    } catch (IOException | RestClientException | RuntimeException first) {
       if (!answersOthers(id, subject)) {
         // What was heard of this id during an outage proves nothing.
         odd.computeIfPresent(id, (i, o) -> o.rejection.isPresent() ? o : null);
@@ -131,15 +131,15 @@ final class WriterSchemas {
                 .formatted(url, id, RegistryErrors.answer(first)),
             first);
       }
-      // It may have come back after the first answer, so that it answered for the others.
-      failure = ask(id);
+      try {
+        // It may have come back after the first answer, so that it answered for the others.
+        return ask(id);
+      } catch (RejectedException lasting) {
+        rejection = lasting;
+      } catch (IOException | RestClientException | RuntimeException e) {
+        rejection = missing(id, e);
+      }
     }
-    if (failure.isEmpty()) {
-      odd.remove(id);
-      return found.get(id);
-    }
-    Exception answer = failure.get().cause;
-    RejectedException rejection = failure.get().lasting.orElseGet(() -> missing(id, answer));
     odd.put(id, new OddId(System.nanoTime(), 0, Optional.of(rejection)));
     throw again(rejection);
   }
@@ -193,50 +193,38 @@ final class WriterSchemas {
     }
   }
 
-  /** Looks an id up; returns why there is no schema. */
-  private Optional<NoSchema> ask(int id) {
-    SchemaString answer;
+  /**
+   * Looks an id up.
+   *
+   * @throws RejectedException if its schema, which the registry has, is none to read records with
+   */
+  private Schema ask(int id) throws IOException, RestClientException {
+    SchemaString answer = lookup.byId(id);
+    Objects.requireNonNull(answer.getSchemaString());
+    if (!Optional.ofNullable(answer.getSchemaType()).orElse(AVRO).equals(AVRO)) {
+      throw lasting(
+          id, "an Avro schema; at %s it is of type %s".formatted(url, answer.getSchemaType()));
+    }
     Map<String, String> references = new LinkedHashMap<>();
+    resolve(answer.getReferences(), references);
     try {
-      answer = lookup.byId(id);
-      Objects.requireNonNull(answer.getSchemaString());
-      if (isAvro(answer)) {
-        resolve(answer.getReferences(), references);
-      }
-    } catch (IOException | RestClientException | RuntimeException e) {
-      return Optional.of(new NoSchema(Optional.empty(), e));
-    }
-    if (!isAvro(answer)) {
-      return Optional.of(
-          lasting(
-              id, "an Avro schema; at %s it is of type %s".formatted(url, answer.getSchemaType())));
-    }
-    try {
-      Schema schema =
-          new AvroSchema(answer.getSchemaString(), answer.getReferences(), references, null)
-              .rawSchema();
-      add(id, Objects.requireNonNull(schema));
+      AvroSchema schema =
+          new AvroSchema(answer.getSchemaString(), answer.getReferences(), references, null);
+      add(id, Objects.requireNonNull(schema.rawSchema()));
     } catch (RuntimeException | StackOverflowError e) {
       // Avro's parser throws several types, and recurses as deep as the schema is nested.
-      return Optional.of(
-          lasting(
-              id,
-              "an Avro schema that Java can read; at %s it is not: %s"
-                  .formatted(url, RegistryErrors.quoted(Causes.describe(e)))));
+      throw lasting(
+          id,
+          "an Avro schema that Java can read; at %s it is not: %s"
+              .formatted(url, RegistryErrors.quoted(Causes.describe(e))));
     }
-    return Optional.empty();
+    odd.remove(id);
+    return found.get(id);
   }
 
-  private static boolean isAvro(SchemaString answer) {
-    return Optional.ofNullable(answer.getSchemaType()).orElse(AVRO).equals(AVRO);
-  }
-
-  private static NoSchema lasting(int id, String expected) {
-    return new NoSchema(
-        Optional.of(
-            RejectionReason.UNDECODABLE.failure(
-                "The record's schema id %d must be of %s".formatted(id, expected))),
-        null);
+  private static RejectedException lasting(int id, String expected) {
+    return RejectionReason.UNDECODABLE.failure(
+        "The record's schema id %d must be of %s".formatted(id, expected));
   }
 
   /** Adds the texts of named schemas, those that others refer to first. */

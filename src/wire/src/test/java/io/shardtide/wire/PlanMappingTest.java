@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-class PlanningStateMappingTest {
+class PlanMappingTest {
   private static PlanningState header(PendingWork state) {
     return new PlanningState(
         Optional.of(new PredictedGeneration(4, Fixtures.at(9), "model", Fixtures.cluster(2, 5))),
