@@ -43,16 +43,6 @@ public final class SettingsFile {
    */
   private static final Map<String, String> OURS = ours();
 
-  /** Prefixes of settings for some of Kafka Streams' clients only. */
-  private static final List<String> CLIENTS =
-      List.of(
-          "main.consumer.",
-          "restore.consumer.",
-          "global.consumer.",
-          "consumer.",
-          "producer.",
-          "admin.");
-
   /** Key of {@link Settings#DEBOUNCE_MS} in 0.2.0. */
   private static final String EARLIER_DEBOUNCE = "planning.quiet.ms";
 
@@ -374,7 +364,8 @@ public final class SettingsFile {
         (key, value) -> {
           if (key.startsWith(prefix)) {
             String name = key.substring(prefix.length());
-            String ours = prefix.equals(Settings.KAFKA) ? OURS.get(withoutClient(name)) : null;
+            String ours =
+                prefix.equals(Settings.KAFKA) ? OURS.get(Settings.withoutClient(name)) : null;
             if (ours != null) {
               problems.add("%s is not passed to Kafka; %s.".formatted(key, ours));
             } else if (prefix.equals(Settings.REGISTRY)
@@ -393,15 +384,6 @@ public final class SettingsFile {
           }
         });
     return passed;
-  }
-
-  /** Returns the name of a setting of Kafka without the prefix of the clients that it is for. */
-  private static String withoutClient(String name) {
-    return CLIENTS.stream()
-        .filter(name::startsWith)
-        .findFirst()
-        .map(client -> name.substring(client.length()))
-        .orElse(name);
   }
 
   private void unknown() {
