@@ -19,6 +19,7 @@ import io.shardtide.pool.AllocationPolicy;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.topology.PlannerMetrics;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.topology.ServiceHealth;
 import io.shardtide.web.WebServer;
@@ -115,12 +116,12 @@ final class DemoPlanner implements AutoCloseable {
       PlannerMetrics counted = new PlannerMetrics(metrics.meters());
       PlannerService service =
           PlannerService.start(
-              settings,
-              bundles,
-              TensorFlowTowers::new,
-              Optional.of(Retraining::retrain),
-              counted,
-              health);
+              new PlannerParts(settings, bundles, TensorFlowTowers::new)
+                  .with()
+                  .trainer(Optional.of(Retraining::retrain))
+                  .metrics(counted)
+                  .health(health)
+                  .build());
       opened.push(service::close);
       feed.start();
       return new DemoPlanner(opened, web.url(), token, counted);

@@ -17,6 +17,7 @@ import io.shardtide.pool.AllocationPolicy;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.topology.ClientSettings;
 import io.shardtide.topology.PlannerMetrics;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.topology.ServiceHealth;
 import io.shardtide.web.WebServer;
@@ -136,12 +137,12 @@ final class RunCommand implements Callable<Integer> {
       try {
         service =
             PlannerService.start(
-                settings,
-                bundles,
-                TensorFlowTowers::new,
-                Optional.of(Retraining::retrain),
-                new PlannerMetrics(metrics.meters()),
-                health);
+                new PlannerParts(settings, bundles, TensorFlowTowers::new)
+                    .with()
+                    .trainer(Optional.of(Retraining::retrain))
+                    .metrics(new PlannerMetrics(metrics.meters()))
+                    .health(health)
+                    .build());
         await(console, service, feed);
       } catch (InterruptedException | org.apache.kafka.common.errors.InterruptException e) {
         if (!termination.requested()) {

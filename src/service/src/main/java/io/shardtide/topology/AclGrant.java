@@ -41,6 +41,11 @@ public record AclGrant(
         new AccessControlEntry(principal, "*", operation, AclPermissionType.ALLOW));
   }
 
+  /** Returns whether it allows the same as another one. */
+  boolean isFor(AclGrant other) {
+    return binding("User:*").equals(other.binding("User:*"));
+  }
+
   /** Returns whether it covers a resource. */
   boolean covers(ResourceType otherType, String otherName) {
     return type == otherType

@@ -1,41 +1,31 @@
 package io.shardtide.topology;
 
-import static io.shardtide.wire.TopicType.ACCEPTED_STATUSES;
-import static io.shardtide.wire.TopicType.ALLOCATIONS;
 import static io.shardtide.wire.TopicType.COST_MODELS;
 import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
 import static io.shardtide.wire.TopicType.CURRENT_ALLOCATIONS;
-import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
 import static io.shardtide.wire.TopicType.CURRENT_PLANS;
-import static io.shardtide.wire.TopicType.CURRENT_PREDICTIONS;
-import static io.shardtide.wire.TopicType.CURVE_REQUESTS;
-import static io.shardtide.wire.TopicType.DEVICE_SPEEDS;
-import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
-import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
 import static io.shardtide.wire.TopicType.MEASURED_COSTS;
-import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
 import static io.shardtide.wire.TopicType.PLAN_STATUS;
 import static io.shardtide.wire.TopicType.POOL_CHANGES;
-import static io.shardtide.wire.TopicType.QUARANTINE;
 import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
-import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static io.shardtide.wire.TopicType.TABLE_FILLS;
-import static io.shardtide.wire.TopicType.TABLE_FORECASTS;
-import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
-import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 
 import io.shardtide.config.ShellWord;
 import io.shardtide.wire.Extension;
+import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourceType;
@@ -168,45 +158,8 @@ public final class Acls {
         AclOperation.WRITE,
         "exactly-once processing");
     both(topics.of(COST_MODELS).name(), "reads and publishes models");
-    topic(topics.of(WORKLOAD_CHANGES).name(), AclOperation.READ, "reads changes");
-    both(
-        topics.of(COST_PREDICTIONS).name(),
-        "written by the workload topology, read by planning and feedback");
-    topic(
-        topics.of(CURRENT_PREDICTIONS).name(), AclOperation.WRITE, "writes the latest predictions");
-    topic(topics.of(PLAN_STATUS).name(), AclOperation.READ, "reads the trainers' reports");
-    both(topics.of(ACCEPTED_STATUSES).name(), "written by planning, read by feedback");
-    both(topics.of(SHARDING_PLANS).name(), "written by planning, read by feedback and curves");
-    both(topics.of(DEVICE_SPEEDS).name(), "written by feedback, read by planning");
-    topic(topics.of(CURRENT_PLANS).name(), AclOperation.WRITE, "writes the latest plans");
-    topic(
-        topics.of(INFEASIBLE_WORKLOADS).name(), AclOperation.WRITE, "reports infeasible workloads");
-    topic(topics.of(REJECTED_EVENTS).name(), AclOperation.WRITE, "reports rejected records");
-    topic(
-        topics.of(QUARANTINE).name(),
-        AclOperation.WRITE,
-        "reports keys that enter or leave quarantine");
-    topic(topics.of(MEASURED_COSTS).name(), AclOperation.READ, "reads measured costs");
-    both(topics.of(TRAINING_SAMPLES).name(), "written by feedback, read by training");
-    both(topics.of(DRIFT_ALARMS).name(), "written by feedback, read by training");
-    topic(
-        topics.of(MODEL_DECISIONS).name(),
-        AclOperation.WRITE,
-        "reports the decisions on retrained models");
-    if (!extensions.isEmpty()) {
-      topic(
-          topics.of(WORKLOAD_CHANGES).name(),
-          AclOperation.WRITE,
-          "gives workloads their clusters and capacities");
-    }
-    if (extensions.contains(Extension.POOLS)) {
-      plannerOfPools();
-    }
-    if (extensions.contains(Extension.GROWTH)) {
-      topic(topics.of(TABLE_FILLS).name(), AclOperation.READ, "reads how full hashed tables are");
-      topic(topics.of(TABLE_FORECASTS).name(), AclOperation.WRITE, "writes forecasts");
-      topic(topics.of(CURRENT_FORECASTS).name(), AclOperation.WRITE, "writes the latest forecasts");
-    }
+    ofTopologies(TopologyName.inUse(Set.of()));
+    ofTopologies(TopologyName.inUse(extensions));
     for (TopologyName topology : TopologyName.inUse(extensions)) {
       for (StoreName store : StoreName.of(topology)) {
         both(store.changelog(prefix), "state of the " + topology + " topology");
@@ -214,13 +167,26 @@ public final class Acls {
     }
   }
 
-  private void plannerOfPools() {
-    topic(topics.of(POOL_CHANGES).name(), AclOperation.READ, "reads changes of pools");
-    both(topics.of(CURVE_REQUESTS).name(), "written by the pool topology, read by curves");
-    both(topics.of(THROUGHPUT_CURVES).name(), "written by the curves topology, read by pool");
-    topic(topics.of(ALLOCATIONS).name(), AclOperation.WRITE, "writes allocations");
-    topic(
-        topics.of(CURRENT_ALLOCATIONS).name(), AclOperation.WRITE, "writes the latest allocations");
+  /** Adds what topologies read and write. */
+  private void ofTopologies(List<TopologyName> topologies) {
+    for (Topic<?> topic : topics.all()) {
+      Optional<String> writers = names(topologies, name -> name.writes().contains(topic.type()));
+      Optional<String> readers = names(topologies, name -> name.reads(topic.type()));
+      String reason =
+          Stream.of(writers.map("written by "::concat), readers.map("read by "::concat))
+              .flatMap(Optional::stream)
+              .collect(Collectors.joining("; "));
+      readers.ifPresent(some -> topic(topic.name(), AclOperation.READ, reason));
+      writers.ifPresent(some -> topic(topic.name(), AclOperation.WRITE, reason));
+    }
+  }
+
+  private static Optional<String> names(
+      List<TopologyName> topologies, Predicate<TopologyName> which) {
+    return topologies.stream()
+        .filter(which)
+        .map(TopologyName::toString)
+        .reduce((some, next) -> some + ", " + next);
   }
 
   private void both(String topic, String reason) {
@@ -234,7 +200,11 @@ public final class Acls {
 
   private void add(
       ResourceType type, String name, PatternType pattern, AclOperation operation, String reason) {
-    acls.add(new AclGrant(type, name, pattern, operation, reason));
+    AclGrant grant = new AclGrant(type, name, pattern, operation, reason);
+    // The first reason stays.
+    if (acls.stream().noneMatch(grant::isFor)) {
+      acls.add(grant);
+    }
   }
 
   /** ACLs on the same resource, which one command adds. */

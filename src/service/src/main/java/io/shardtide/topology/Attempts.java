@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory;
  * Attempts at records and due work of one task's keys. Tells a failure before the first write from
  * one after it, and errors of a key from outages.
  */
-final class Attempts {
+class Attempts {
   private static final Logger log = LoggerFactory.getLogger(Attempts.class);
 
   private final Skeleton skeleton;
@@ -41,7 +41,6 @@ final class Attempts {
   /** Reports a write to a store or a topic. */
   void written() {
     writes++;
-    skeleton.faults().write();
   }
 
   /**
@@ -61,7 +60,6 @@ final class Attempts {
     }
     long before = writes;
     try {
-      skeleton.faults().attempt(key, work);
       action.run();
       return Optional.empty();
     } catch (AbortedException e) {

@@ -17,51 +17,15 @@ import io.shardtide.learn.FeedbackTables;
 import io.shardtide.plan.DeviceSpeed;
 import io.shardtide.plan.DeviceSpeeds;
 import io.shardtide.state.DriftAlarm;
-import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topics;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.apache.kafka.streams.Topology;
 
 /**
  * measured-costs to training-samples, drift-alarms and device-speeds: joins measured costs with the
  * predictions for the plan that was running, from cost-predictions, sharding-plans and
  * accepted-statuses.
  */
-public final class FeedbackTopology {
-  private FeedbackTopology() {}
-
-  /**
-   * Builds the topology; nothing runs yet.
-   *
-   * @param topics where to read and write
-   * @param registry schemas of the records
-   * @param step applies the records
-   * @param models plans wait for those that they name
-   * @param metrics counts events and times them
-   * @param retry waits while the registry is unavailable
-   */
-  public static Topology build(
-      Topics topics,
-      Registry registry,
-      FeedbackStep step,
-      ArrivingModels models,
-      PlannerMetrics metrics,
-      RegistryRetry retry) {
-    return new SingleProcessorTopology(TopologyName.FEEDBACK, registry, topics, metrics, retry)
-        .reads(NodeName.READ_PREDICTIONS, topics.of(COST_PREDICTIONS))
-        .reads(NodeName.READ_PLANS, topics.of(SHARDING_PLANS))
-        .reads(NodeName.READ_STATUS, topics.of(PLAN_STATUS))
-        .reads(NodeName.READ_MEASURED, topics.of(MEASURED_COSTS))
-        .writes(NodeName.WRITE_SAMPLES, topics.of(TRAINING_SAMPLES))
-        .writes(NodeName.WRITE_ALARMS, topics.of(DRIFT_ALARMS))
-        .writes(NodeName.WRITE_SPEEDS, topics.of(DEVICE_SPEEDS))
-        .readsLatest(NodeName.TAKE_ACCEPTED, topics.of(ACCEPTED_STATUSES))
-        .build(
-            NodeName.COMPARE_COSTS,
-            skeleton -> new Compare(skeleton, topics, step, models, metrics));
-  }
-
+final class FeedbackTopology extends KeyedProcessor {
   /** Returns how many devices are slow, in computation, communication or both. */
   static double slowDevices(DeviceSpeeds speeds) {
     return speeds.slow().stream().mapToInt(DeviceSpeed::device).distinct().count();
@@ -80,76 +44,67 @@ public final class FeedbackTopology {
         .forEach((of, ratio) -> metrics.set(Metric.MEASURED_RATIO, ratio, feedback.hardware(), of));
   }
 
-  private static final class Compare extends KeyedProcessor {
-    private final Topics topics;
-    private final PlannerMetrics metrics;
-    private FeedbackTables store;
-    private final Map<String, DeviceSpeeds> shown = new ConcurrentHashMap<>();
+  private FeedbackTables store;
+  private final Map<String, DeviceSpeeds> shown = new ConcurrentHashMap<>();
 
-    Compare(
-        Skeleton skeleton,
-        Topics topics,
-        FeedbackStep step,
-        ArrivingModels models,
-        PlannerMetrics metrics) {
-      super(skeleton);
-      this.topics = topics;
-      this.metrics = metrics;
-      // Planning reads these too, and rejects invalid ones.
-      on(
-              topics.of(COST_PREDICTIONS),
-              (part, source, timestamp) -> {
-                step.onPredictions(store, part);
-                if (part.isDeletion()) {
-                  shown.remove(part.workloadId());
-                }
-              })
-          .skippingInvalid()
-          .gapless()
-          .deletedBy(CostPredictions::isDeletion);
-      // Planning judges these. Members of one group read the same topics, those of the version
-      // before too.
-      on(topics.of(PLAN_STATUS), (status, source, timestamp) -> {}).skippingInvalid();
-      on(topics.of(SHARDING_PLANS), (plan, source, timestamp) -> step.onPlan(store, plan))
-          .gapless()
-          .when(plan -> models.isDecided(plan.origin().modelId()));
-      on(
-          topics.of(MEASURED_COSTS),
-          (costs, source, timestamp) -> publish(step.measure(store, costs), timestamp));
+  /**
+   * @param step applies the records
+   * @param models plans wait for those that they name
+   */
+  FeedbackTopology(Skeleton skeleton, FeedbackStep step, ArrivingModels models) {
+    super(skeleton);
+    on(
+            COST_PREDICTIONS,
+            (part, source, timestamp) -> {
+              step.onPredictions(store, part);
+              if (part.isDeletion()) {
+                shown.remove(part.workloadId());
+              }
+            })
+        .gapless()
+        .deletedBy(CostPredictions::isDeletion);
+    // Planning judges these. Members of one group read the same topics, those of the version
+    // before too.
+    on(PLAN_STATUS, (status, source, timestamp) -> {});
+    on(SHARDING_PLANS, (plan, source, timestamp) -> step.onPlan(store, plan))
+        .gapless()
+        .when(plan -> models.isDecided(plan.origin().modelId()));
+    on(
+        MEASURED_COSTS,
+        (costs, source, timestamp) -> publish(step.measure(store, costs), timestamp));
+  }
+
+  @Override
+  void open(KeyedStore.Opener stores) {
+    store =
+        new FeedbackTables(
+            stores.open(StoreName.FEEDBACK_HEADERS),
+            stores.open(StoreName.PLANNED_TABLES),
+            stores.open(StoreName.MEASURED_PLANS),
+            stores.open(StoreName.RESIDUAL_WINDOWS),
+            latest(ACCEPTED_STATUSES)::of);
+    show(
+        Metric.SLOW_DEVICES,
+        () -> shown.values().stream().mapToDouble(FeedbackTopology::slowDevices));
+  }
+
+  private void publish(Feedback feedback, long timestamp) {
+    for (CostSample sample : feedback.samples()) {
+      forward(feedback.hardware(), sample, timestamp, TRAINING_SAMPLES);
     }
-
-    @Override
-    void open(KeyedStore.Opener stores) {
-      store =
-          new FeedbackTables(
-              stores.open(StoreName.FEEDBACK_HEADERS),
-              stores.open(StoreName.PLANNED_TABLES),
-              stores.open(StoreName.MEASURED_PLANS),
-              stores.open(StoreName.RESIDUAL_WINDOWS),
-              latest(topics.of(ACCEPTED_STATUSES))::of);
-      show(
-          Metric.SLOW_DEVICES,
-          () -> shown.values().stream().mapToDouble(FeedbackTopology::slowDevices));
+    for (DriftAlarm alarm : feedback.alarms()) {
+      forward(feedback.hardware(), alarm, timestamp, DRIFT_ALARMS);
     }
-
-    private void publish(Feedback feedback, long timestamp) {
-      for (CostSample sample : feedback.samples()) {
-        forward(feedback.hardware(), sample, timestamp, NodeName.WRITE_SAMPLES);
-      }
-      for (DriftAlarm alarm : feedback.alarms()) {
-        forward(feedback.hardware(), alarm, timestamp, NodeName.WRITE_ALARMS);
-      }
-      feedback
-          .speeds()
-          .ifPresent(
-              speeds -> {
-                forward(speeds.workloadId(), speeds, timestamp, NodeName.WRITE_SPEEDS);
-                shown.put(speeds.workloadId(), speeds);
-              });
-      count(metrics, feedback);
-      if (!feedback.alarms().isEmpty() || feedback.speeds().isPresent()) {
-        written();
-      }
+    feedback
+        .speeds()
+        .ifPresent(
+            speeds -> {
+              forward(speeds.workloadId(), speeds, timestamp, DEVICE_SPEEDS);
+              shown.put(speeds.workloadId(), speeds);
+            });
+    count(metrics, feedback);
+    if (!feedback.alarms().isEmpty() || feedback.speeds().isPresent()) {
+      written();
     }
   }
 }

@@ -3,6 +3,7 @@ package io.shardtide.topology;
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Bytes;
 import io.shardtide.workload.HeldRecord;
 import io.shardtide.workload.RejectedException;
@@ -21,7 +22,7 @@ final class Input<V> {
   private final Topic<V> topic;
   private final Handler<V> handler;
   private Predicate<V> deletes = value -> false;
-  private boolean rejects = true;
+  private final boolean rejects;
   private boolean gapless;
   private Predicate<V> ready = value -> true;
 
@@ -40,17 +41,12 @@ final class Input<V> {
     void handle(V value, SourcePosition source, long timestamp);
   }
 
-  Input(Skeleton skeleton, Topic<V> topic, Handler<V> handler) {
+  Input(Skeleton skeleton, TopicType<V> type, Handler<V> handler) {
+    topic = skeleton.topics().of(type);
     decoder = new RecordDecoder<>(skeleton.registry(), topic);
     partitions = skeleton.topics().partitions(topic);
-    this.topic = topic;
+    rejects = skeleton.name().rejects(type);
     this.handler = handler;
-  }
-
-  /** Invalid records are skipped: another topology reads them too, and rejects them. */
-  Input<V> skippingInvalid() {
-    rejects = false;
-    return this;
   }
 
   /** Records build on those before them: none may be left out. */

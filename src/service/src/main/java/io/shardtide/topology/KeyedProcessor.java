@@ -1,9 +1,12 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.QUARANTINE;
+import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+
 import io.shardtide.config.BuildVersion;
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
-import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.UndecidedSchemaException;
 import io.shardtide.workload.Bytes;
 import io.shardtide.workload.HeldRecord;
@@ -48,23 +51,28 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   private static final String PENDING = "pending work";
 
-  private final Skeleton skeleton;
+  final PlannerMetrics metrics;
+  final RegistryRetry retry;
+  final Skeleton skeleton;
   private final Map<String, Input<?>> inputs = new HashMap<>();
-  private final Attempts attempts;
+  Attempts attempts;
   private ProcessorContext<String, Object> context;
   private WaitingRoom room;
-  private final List<Runnable> shown = new ArrayList<>();
+  private final List<Runnable> atClose = new ArrayList<>();
   private CommitPace pace;
+  private long seenModels = -1;
 
   KeyedProcessor(Skeleton skeleton) {
     this.skeleton = skeleton;
+    metrics = skeleton.metrics();
+    retry = skeleton.retry();
     attempts = new Attempts(skeleton);
   }
 
   /** Handles the records of a topic; called by constructors. */
-  final <V> Input<V> on(Topic<V> topic, Input.Handler<V> handler) {
-    Input<V> input = new Input<>(skeleton, topic, handler);
-    inputs.put(topic.name(), input);
+  final <V> Input<V> on(TopicType<V> type, Input.Handler<V> handler) {
+    Input<V> input = new Input<>(skeleton, type, handler);
+    inputs.put(skeleton.topics().of(type).name(), input);
     return input;
   }
 
@@ -101,12 +109,17 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   /** Shows values of this task until it is closed; other threads ask for them. */
   final void show(Metric metric, Supplier<DoubleStream> values, Object... tags) {
-    shown.add(skeleton.metrics().show(metric, values, tags));
+    atClose(metrics.show(metric, values, tags));
   }
 
   /** Opens the latest records of a topic; called by {@link #open}. */
-  final <V> LatestRecords<V> latest(Topic<V> topic) {
-    return new LatestRecords<>(context, skeleton, topic);
+  final <V> LatestRecords<V> latest(TopicType<V> type) {
+    return new LatestRecords<>(context, skeleton, skeleton.topics().of(type));
+  }
+
+  /** Has something done when the task is closed. */
+  final void atClose(Runnable action) {
+    atClose.add(action);
   }
 
   @Override
@@ -140,7 +153,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
               new KeyedStore<>(
                   context.getStateStore(name.toString()), Serdes.ByteArray(), pace::changed),
               name);
-      shown.add(skeleton.metrics().show(room));
+      atClose(metrics.show(room));
       show(Metric.QUARANTINE_KEYS, () -> DoubleStream.of(room.all().size()), skeleton.name());
       show(Metric.WAITING_RECORDS, () -> DoubleStream.of(room.records()), skeleton.name());
       resume();
@@ -158,11 +171,9 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     } else if (room.hasRoom(record)) {
       room.add(record);
     } else {
-      skeleton
-          .retry()
-          .until(
-              () -> settleAll(key) || room.hasRoom(record),
-              noRoom(record, "the records of its key before it"));
+      retry.until(
+          () -> settleAll(key) || room.hasRoom(record),
+          noRoom(record, "the records of its key before it"));
       receive(input, record);
     }
   }
@@ -182,11 +193,8 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
       log.info("{} and later records of its key wait for {}", record.source(), reason);
       room.add(record, reason);
     } else {
-      skeleton
-          .retry()
-          .until(
-              () -> handleIfReady(input, record, false).isEmpty(),
-              noRoom(record, reason.toString()));
+      retry.until(
+          () -> handleIfReady(input, record, false).isEmpty(), noRoom(record, reason.toString()));
     }
   }
 
@@ -201,16 +209,14 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   /** Decodes a record; empty if its schema is not known yet. */
   private <V> Optional<Decoded<V>> decode(Input<V> input, HeldRecord record) {
-    return skeleton
-        .retry()
-        .call(
-            () -> {
-              try {
-                return Optional.of(input.decode(record));
-              } catch (UndecidedSchemaException e) {
-                return Optional.empty();
-              }
-            });
+    return retry.call(
+        () -> {
+          try {
+            return Optional.of(input.decode(record));
+          } catch (UndecidedSchemaException e) {
+            return Optional.empty();
+          }
+        });
   }
 
   /**
@@ -347,13 +353,13 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
             Instant.ofEpochMilli(nowMs()));
     room.put(entered);
     skeleton.failed().entered(key);
-    skeleton.metrics().count(Metric.QUARANTINE_ENTERED, skeleton.name());
+    metrics.count(Metric.QUARANTINE_ENTERED, skeleton.name());
     log.error(
         "\"{}\" is in the quarantine of the {} topology, and its records wait: {}. See docs/OPERATING.md, A key is in quarantine",
         key,
         skeleton.name(),
         failure.error());
-    send(key, entered, nowMs(), NodeName.WRITE_QUARANTINE);
+    send(key, entered, nowMs(), QUARANTINE);
     written();
     return entered;
   }
@@ -362,17 +368,25 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     room.remove(held.key());
     skeleton.failed().released(held.key());
     log.info("\"{}\" left the quarantine of the {} topology", held.key(), skeleton.name());
-    send(
-        held.key(),
-        held.left(VERSION, Instant.ofEpochMilli(nowMs())),
-        nowMs(),
-        NodeName.WRITE_QUARANTINE);
+    send(held.key(), held.left(VERSION, Instant.ofEpochMilli(nowMs())), nowMs(), QUARANTINE);
     written();
   }
 
   /** Releases all keys, because what failed may have changed: those that still fail stay. */
   final void releaseAll() {
     room.all().forEach(this::release);
+  }
+
+  /** Returns whether models changed since the last call; what failed is released then. */
+  final boolean changed(ArrivingModels models) {
+    long now = models.changes();
+    boolean changed = now != seenModels;
+    // What a start releases, begin() knows.
+    if (changed && seenModels >= 0) {
+      releaseAll();
+    }
+    seenModels = now;
+    return changed;
   }
 
   private void release(Quarantine held) {
@@ -494,27 +508,27 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   private void reject(RejectedEvent rejection, long timestamp) {
-    skeleton.metrics().count(Metric.EVENTS_REJECTED, rejection.reason());
-    send(rejection.workloadId().orElse(null), rejection, timestamp, NodeName.WRITE_REJECTED);
+    metrics.count(Metric.EVENTS_REJECTED, rejection.reason());
+    send(rejection.workloadId().orElse(null), rejection, timestamp, REJECTED_EVENTS);
     written();
   }
 
   /** Writes a record; a null value is a tombstone. */
-  final void forward(String key, Object value, long timestamp, String sink) {
+  final void forward(String key, Object value, long timestamp, TopicType<?> sink) {
     attempts.written();
     send(key, value, timestamp, sink);
   }
 
   /** Writes a record with headers. */
-  final void forward(String key, Object value, long timestamp, Headers headers, String sink) {
+  final void forward(String key, Object value, long timestamp, Headers headers, TopicType<?> sink) {
     attempts.written();
-    context.forward(new Record<>(key, value, timestamp, headers), sink);
+    context.forward(new Record<>(key, value, timestamp, headers), TopologyName.sink(sink));
     pace.changed();
   }
 
   /** Writes a record that is not a handler's. */
-  private void send(String key, Object value, long timestamp, String sink) {
-    context.forward(new Record<>(key, value, timestamp), sink);
+  private void send(String key, Object value, long timestamp, TopicType<?> sink) {
+    context.forward(new Record<>(key, value, timestamp), TopologyName.sink(sink));
     pace.changed();
   }
 
@@ -529,7 +543,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   @Override
-  public void close() {
-    shown.forEach(Runnable::run);
+  public final void close() {
+    atClose.forEach(Runnable::run);
   }
 }

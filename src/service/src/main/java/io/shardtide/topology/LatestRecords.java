@@ -37,14 +37,15 @@ final class LatestRecords<V> {
   }
 
   /** Adds the topic to a topology. */
-  static void add(Topology topology, String source, Topic<?> topic) {
+  static void add(Topology topology, Topic<?> topic) {
     String store = storeOf(topic);
     topology.addGlobalStore(
         // Bytes, as the topic has them: Kafka Streams copies them at a start, past the processor.
         Stores.keyValueStoreBuilder(
                 Stores.persistentKeyValueStore(store), Serdes.String(), Serdes.ByteArray())
             .withLoggingDisabled(),
-        source,
+        // After all others in the order of names, by which Kafka Streams numbers sub-topologies.
+        "take-" + topic.type().name(),
         new StringDeserializer(),
         new ByteArrayDeserializer(),
         topic.name(),

@@ -1,7 +1,6 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
-import io.shardtide.wire.Topics;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -181,7 +180,8 @@ final class OffsetsCheck {
             .max()
             .orElseThrow();
     Set<TopicPartition> read =
-        Topologies.sources(Topics.withPrefix(prefix), topology).stream()
+        topology.follows().stream()
+            .map(type -> prefix + type.name())
             .filter(topics::contains)
             .flatMap(topic -> lost.stream().map(p -> new TopicPartition(topic, p.partition())))
             .collect(Collectors.toSet());

@@ -4,16 +4,12 @@ import io.micrometer.core.instrument.binder.kafka.KafkaStreamsMetrics;
 import io.shardtide.allocation.CurveStep;
 import io.shardtide.allocation.PoolStep;
 import io.shardtide.config.ServiceSettings;
-import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.TowerPredictor;
 import io.shardtide.growth.GrowthStep;
 import io.shardtide.learn.FeedbackStep;
 import io.shardtide.learn.RetrainingRun;
 import io.shardtide.plan.SearchSettings;
-import io.shardtide.step.Planner;
 import io.shardtide.step.PlanningStep;
 import io.shardtide.step.WorkloadStep;
-import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import java.io.UncheckedIOException;
@@ -27,7 +23,6 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.config.TopicConfig;
@@ -44,7 +39,7 @@ import org.slf4j.LoggerFactory;
  * while the registry is unavailable ({@link RegistryRetry}); a thread that fails is replaced, and
  * the next one continues from the last committed record.
  */
-public final class PlannerService implements AutoCloseable {
+public class PlannerService implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PlannerService.class);
 
   /** Pause before a failed thread is replaced: limits log lines, and delays recovery little. */
@@ -52,71 +47,25 @@ public final class PlannerService implements AutoCloseable {
 
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
+  private final PlannerParts parts;
+  private final ServiceSettings settings;
   private final Registry registry;
-  private final PlannerMetrics metrics;
-  private final ServiceHealth health;
-  private final ModelSubscriber models;
   private final AbandonedTransactions abandoned;
   private final WorkerThreads threads = new WorkerThreads();
   private final CountDownLatch closing = new CountDownLatch(1);
   private final List<KafkaStreams> streams = new ArrayList<>();
   private final List<KafkaStreamsMetrics> binders = new ArrayList<>();
+  private Optional<ModelSubscriber> subscriber = Optional.empty();
 
-  private PlannerService(
-      Registry registry,
-      PlannerMetrics metrics,
-      ServiceHealth health,
-      ModelSubscriber models,
-      AbandonedTransactions abandoned) {
-    this.registry = registry;
-    this.metrics = metrics;
-    this.health = health;
-    this.models = models;
-    this.abandoned = abandoned;
-  }
-
-  /**
-   * Starts without metrics, health and retraining; see {@link #start(ServiceSettings, List,
-   * Function, Optional, PlannerMetrics, ServiceHealth)}.
-   */
-  public static PlannerService start(
-      ServiceSettings settings,
-      List<ModelBundle> bundles,
-      Function<ModelBundle, TowerPredictor> predictorOf)
-      throws Exception {
-    return start(settings, bundles, predictorOf, Optional.empty());
-  }
-
-  /**
-   * Starts without metrics and health; see {@link #start(ServiceSettings, List, Function, Optional,
-   * PlannerMetrics, ServiceHealth)}.
-   */
-  public static PlannerService start(
-      ServiceSettings settings,
-      List<ModelBundle> bundles,
-      Function<ModelBundle, TowerPredictor> predictorOf,
-      Optional<RetrainingRun.RetrainingJob> trainer)
-      throws Exception {
-    return start(
-        settings,
-        bundles,
-        predictorOf,
-        trainer,
-        PlannerMetrics.unread(),
-        ServiceHealth.unwatched(settings));
-  }
-
-  /** Starts with the planner's own search. */
-  public static PlannerService start(
-      ServiceSettings settings,
-      List<ModelBundle> bundles,
-      Function<ModelBundle, TowerPredictor> predictorOf,
-      Optional<RetrainingRun.RetrainingJob> trainer,
-      PlannerMetrics metrics,
-      ServiceHealth health)
-      throws Exception {
-    Planner planner = new Planner(InstantSource.system(), System::nanoTime);
-    return start(settings, bundles, predictorOf, trainer, metrics, health, planner);
+  PlannerService(PlannerParts parts) {
+    this.parts = parts;
+    settings = parts.settings();
+    registry =
+        Registry.connectPlanner(
+            settings.connection().registryUrl(), settings.connection().registry());
+    abandoned =
+        new AbandonedTransactions(
+            clients(settings), ended -> parts.metrics().add(Metric.TRANSACTIONS_FENCED, ended));
   }
 
   /**
@@ -124,14 +73,6 @@ public final class PlannerService implements AutoCloseable {
    * are not on their topic yet, and starts the topologies. Waits while the cluster or the registry
    * is unavailable.
    *
-   * @param settings settings of the planner
-   * @param bundles models to publish, except those of hardware whose model was fine-tuned; the
-   *     latest one of each kind of hardware predicts
-   * @param predictorOf creates the predictor of a model
-   * @param trainer retrains models on measured costs; empty for neither feedback nor retraining
-   * @param metrics counts events and times them
-   * @param health receives failures and waits
-   * @param planner makes the plans
    * @throws InterruptedException if the thread is interrupted while it waits
    * @throws TopicMismatchException if the cluster's topics would lose records
    * @throws IllegalStateException if the cluster does not accept the user, an ACL is missing
@@ -139,167 +80,106 @@ public final class PlannerService implements AutoCloseable {
    *     uses the state directory
    * @throws Exception if the cluster or the registry refuses a request
    */
-  public static PlannerService start(
-      ServiceSettings settings,
-      List<ModelBundle> bundles,
-      Function<ModelBundle, TowerPredictor> predictorOf,
-      Optional<RetrainingRun.RetrainingJob> trainer,
-      PlannerMetrics metrics,
-      ServiceHealth health,
-      Planner planner)
-      throws Exception {
-    health.quarantine(metrics::quarantined);
-    Registry registry =
-        Registry.connectPlanner(
-            settings.connection().registryUrl(), settings.connection().registry());
-    ModelSubscriber models = null;
-    PlannerService service = null;
-    try {
-      Topics topics = checkTopics(settings);
-      register(registry, topics);
-      models =
-          new ModelSubscriber(
-              clients(settings),
-              registry,
-              topics,
-              predictorOf,
-              settings.unknownHardware(),
-              metrics);
-      models.publish(bundles, settings.connection().bootstrapServers());
-      ModelSubscriber subscriber = models;
-      health.modelsPublished(
-          () ->
-              subscriber
-                  .problem()
-                  .map(
-                      e ->
-                          "New models cannot be read: "
-                              + AuthorizationErrors.describe(e, settings)));
-      models.start();
+  public static PlannerService start(PlannerParts parts) throws Exception {
+    return new PlannerService(parts).started();
+  }
 
-      WorkloadStep workloadStep = new WorkloadStep(models);
-      service =
-          new PlannerService(
-              registry,
-              metrics,
-              health,
-              models,
-              new AbandonedTransactions(
-                  clients(settings), ended -> metrics.add(Metric.TRANSACTIONS_FENCED, ended)));
-      service.run(
-          TopologyName.WORKLOAD,
-          retry ->
-              WorkloadTopology.build(topics, registry, workloadStep, subscriber, metrics, retry),
-          settings);
-      WorkerThreads threads = service.threads;
-      service.run(
-          TopologyName.PLANNING,
-          retry ->
-              PlanningTopology.build(
-                  topics,
-                  registry,
-                  new PlanningStep(subscriber, settings.planning(), planner),
-                  subscriber,
-                  threads.liveSearches(),
-                  threads.backgroundSearches(),
-                  System::nanoTime,
-                  metrics,
-                  retry),
-          settings);
-      if (trainer.isPresent()) {
-        service.runFeedback(
-            topics,
-            new RetrainingRun(
-                trainer.get(), predictorOf, settings.training(), InstantSource.system()),
-            settings);
-      }
-      if (settings.extensions().contains(Extension.POOLS)) {
-        service.runPools(topics, settings);
-      }
-      if (settings.extensions().contains(Extension.GROWTH)) {
-        service.runGrowth(topics, settings);
-      }
-      service.streams.forEach(KafkaStreams::start);
-      service.abandoned.start();
-      return service;
+  final PlannerService started() throws Exception {
+    try {
+      start();
+      return this;
     } catch (Exception e) {
-      if (service != null) {
-        service.close();
-      } else {
-        if (models != null) {
-          models.close();
-        }
-        close(registry);
-      }
+      close();
       throw AuthorizationErrors.explain(e, settings);
     }
   }
 
-  private void runFeedback(Topics topics, RetrainingRun retraining, ServiceSettings settings) {
-    run(
-        TopologyName.FEEDBACK,
-        retry ->
-            FeedbackTopology.build(
-                topics,
-                registry,
-                new FeedbackStep(models::isOtherHardware),
-                models,
-                metrics,
-                retry),
-        settings);
-    if (settings.training().enabled()) {
-      run(
-          TopologyName.TRAINING,
-          retry ->
-              TrainingTopology.build(
-                  topics,
-                  registry,
-                  retraining,
-                  hardware ->
-                      models.of(hardware).map(current -> models.get(current.modelId()).bundle()),
-                  threads.training(),
-                  System::nanoTime,
-                  metrics,
-                  retry),
-          settings);
+  private void start() throws Exception {
+    parts.health().quarantine(parts.metrics()::quarantined);
+    Topics topics = checkTopics(settings);
+    Retry.untilAvailable(
+        "The schema registry",
+        () -> {
+          registry.register(topics);
+          return true;
+        });
+    ModelSubscriber models =
+        new ModelSubscriber(
+            clients(settings),
+            registry,
+            topics,
+            parts.predictorOf(),
+            settings.unknownHardware(),
+            parts.metrics());
+    subscriber = Optional.of(models);
+    models.publish(parts.bundles(), settings.connection().bootstrapServers());
+    parts
+        .health()
+        .modelsPublished(
+            () ->
+                models
+                    .problem()
+                    .map(
+                        e ->
+                            "New models cannot be read: "
+                                + AuthorizationErrors.describe(e, settings)));
+    models.start();
+    for (TopologyName name : TopologyName.inUse(settings.extensions())) {
+      if (runs(name)) {
+        run(name, topics, models);
+      }
     }
+    streams.forEach(KafkaStreams::start);
+    abandoned.start();
   }
 
-  private void runPools(Topics topics, ServiceSettings settings) {
-    run(
-        TopologyName.CURVES,
-        retry ->
-            CurvesTopology.build(
-                topics,
-                registry,
-                new CurveStep(
-                    // A model that arrives later makes the curve due again.
-                    cluster ->
-                        models.isDecided(cluster)
-                            ? models.of(cluster.hardware())
-                            : Optional.empty(),
-                    models::get,
-                    SearchSettings.DEFAULTS),
-                models,
-                threads.curves(),
-                metrics,
-                retry),
-        settings);
-    run(
-        TopologyName.POOL,
-        retry ->
-            PoolTopology.build(
-                topics, registry, new PoolStep(settings.allocation()), metrics, retry),
-        settings);
+  private boolean runs(TopologyName name) {
+    return switch (name) {
+      case FEEDBACK -> parts.trainer().isPresent();
+      case TRAINING -> parts.trainer().isPresent() && settings.training().enabled();
+      default -> true;
+    };
   }
 
-  private void runGrowth(Topics topics, ServiceSettings settings) {
-    run(
-        TopologyName.GROWTH,
-        retry ->
-            GrowthTopology.build(
-                topics, registry, new GrowthStep(settings.capacities()), metrics, retry),
-        settings);
+  KeyedProcessor processor(Skeleton skeleton, ModelSubscriber models) {
+    return switch (skeleton.name()) {
+      case WORKLOAD -> new WorkloadTopology(skeleton, new WorkloadStep(models), models);
+      case PLANNING ->
+          new PlanningTopology(
+              skeleton,
+              new PlanningStep(models, settings.planning(), parts.planner()),
+              models,
+              threads.liveSearches(),
+              threads.backgroundSearches(),
+              System::nanoTime);
+      case FEEDBACK ->
+          new FeedbackTopology(skeleton, new FeedbackStep(models::isOtherHardware), models);
+      case TRAINING ->
+          new TrainingTopology(
+              skeleton,
+              new RetrainingRun(
+                  parts.trainer().orElseThrow(),
+                  parts.predictorOf(),
+                  settings.training(),
+                  InstantSource.system()),
+              hardware ->
+                  models.of(hardware).map(current -> models.get(current.modelId()).bundle()),
+              threads.training(),
+              System::nanoTime);
+      case CURVES ->
+          new CurvesTopology(
+              skeleton,
+              new CurveStep(
+                  // A model that arrives later makes the curve due again.
+                  cluster ->
+                      models.isDecided(cluster) ? models.of(cluster.hardware()) : Optional.empty(),
+                  models::get,
+                  SearchSettings.DEFAULTS),
+              models,
+              threads.curves());
+      case POOL -> new PoolTopology(skeleton, new PoolStep(settings.allocation()));
+      case GROWTH -> new GrowthTopology(skeleton, new GrowthStep(settings.capacities()));
+    };
   }
 
   /** Returns whether all topologies have their partitions and are processing. */
@@ -318,12 +198,8 @@ public final class PlannerService implements AutoCloseable {
     abandoned.close();
     streams.forEach(s -> s.close(leave));
     threads.close();
-    models.close();
+    subscriber.ifPresent(ModelSubscriber::close);
     binders.forEach(KafkaStreamsMetrics::close);
-    close(registry);
-  }
-
-  private static void close(Registry registry) {
     try {
       registry.close();
     } catch (UncheckedIOException e) {
@@ -373,21 +249,15 @@ public final class PlannerService implements AutoCloseable {
                     Collectors.toMap(TopicDifference::topic, d -> Integer.valueOf(d.found()))));
   }
 
-  private static void register(Registry registry, Topics topics) throws Exception {
-    Retry.untilAvailable(
-        "The schema registry",
-        () -> {
-          registry.register(topics);
-          return true;
-        });
-  }
-
-  private void run(
-      TopologyName name, Function<RegistryRetry, Topology> topology, ServiceSettings settings) {
+  private void run(TopologyName name, Topics topics, ModelSubscriber models) {
     Properties properties = StreamsProperties.of(name, settings);
     RegistryRetry retry =
-        new RegistryRetry(name, StreamsProperties.registryWait(properties), closing, health);
-    KafkaStreams kafkaStreams = build(name, topology.apply(retry), properties, settings);
+        new RegistryRetry(
+            name, StreamsProperties.registryWait(properties), closing, parts.health());
+    Topology topology =
+        new Skeleton(name, registry, topics, parts.metrics(), retry)
+            .topology(skeleton -> processor(skeleton, models));
+    KafkaStreams kafkaStreams = build(name, topology, properties);
     kafkaStreams.setUncaughtExceptionHandler(
         error -> {
           String reason = AuthorizationErrors.describe(error, settings);
@@ -397,19 +267,18 @@ public final class PlannerService implements AutoCloseable {
               name,
               reason);
           log.debug("Stack trace of the failure", error);
-          health.failed(name, reason);
+          parts.health().failed(name, reason);
           pauseBeforeRestart();
           return StreamThreadExceptionResponse.REPLACE_THREAD;
         });
-    kafkaStreams.setGlobalStateRestoreListener(new RestoreLog(name, metrics));
+    kafkaStreams.setGlobalStateRestoreListener(new RestoreLog(name, parts.metrics()));
     abandoned.watch(name.applicationId(settings.topics().prefix()), kafkaStreams::state);
     streams.add(kafkaStreams);
-    binders.add(metrics.bind(name, kafkaStreams));
-    health.started(name, kafkaStreams);
+    binders.add(parts.metrics().bind(name, kafkaStreams));
+    parts.health().started(name, kafkaStreams);
   }
 
-  private static KafkaStreams build(
-      TopologyName name, Topology topology, Properties properties, ServiceSettings settings) {
+  private KafkaStreams build(TopologyName name, Topology topology, Properties properties) {
     try {
       return new MeteredStreams(
           topology, properties, new StreamsClients(name, settings), MonotonicTime.system());

@@ -18,8 +18,6 @@ import io.shardtide.state.PlanningState;
 import io.shardtide.step.PlanningOutcome;
 import io.shardtide.step.PlanningStep;
 import io.shardtide.step.PlanningTables;
-import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topics;
 import io.shardtide.workload.SourcePosition;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -32,7 +30,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.stream.DoubleStream;
-import org.apache.kafka.streams.Topology;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -42,336 +39,279 @@ import org.slf4j.LoggerFactory;
  * again in the background. Infeasible workloads are reported on infeasible-workloads, and their
  * last plan stays current. A deleted workload gets a tombstone on current-plans.
  */
-public final class PlanningTopology {
-  private PlanningTopology() {}
+final class PlanningTopology extends KeyedProcessor {
+  /** Time for which the topology plans before it commits, far below a transaction's timeout. */
+  private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   /**
-   * Builds the topology; nothing runs yet.
-   *
-   * @param topics where to read and write
-   * @param registry schemas of the records
+   * Time for which it waits for one search: most take some milliseconds, and others go on beside
+   * it.
+   */
+  private static final long SEARCH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  private static final Logger log = LoggerFactory.getLogger(PlanningTopology.class);
+
+  private final PlanningStep step;
+  private final ArrivingModels models;
+  private final PlanningQueue queue;
+  private final LiveSearches live;
+  private final BackgroundSearch background;
+  private final LongSupplier nanoTime;
+
+  /** Publication time of the first pending change, by workload, in milliseconds since 1970. */
+  private final Map<String, Long> changedAtMs = new HashMap<>();
+
+  /** Workloads whose pending work waits for a model. */
+  private final Set<String> resumeLater = new LinkedHashSet<>();
+
+  private PlanningTables store;
+
+  /** Without a debounce interval each generation has a plan of its own, however long it takes. */
+  private static long turnNanos(PlanningStep step) {
+    return step.settings().debounce().isZero() ? Long.MAX_VALUE : SEARCH_NANOS;
+  }
+
+  /**
    * @param step applies predictions and statuses
    * @param models predictions wait for those that they name
    * @param live runs searches that answer changes; has a thread for each
    * @param background runs background searches
    * @param nanoTime monotonic time, in nanoseconds from any origin
-   * @param metrics counts events and times them
-   * @param retry waits while the registry is unavailable
    */
-  public static Topology build(
-      Topics topics,
-      Registry registry,
+  PlanningTopology(
+      Skeleton skeleton,
       PlanningStep step,
       ArrivingModels models,
       Executor live,
       Executor background,
-      LongSupplier nanoTime,
-      PlannerMetrics metrics,
-      RegistryRetry retry) {
-    return new SingleProcessorTopology(TopologyName.PLANNING, registry, topics, metrics, retry)
-        .reads(NodeName.READ_PREDICTIONS, topics.of(COST_PREDICTIONS))
-        .reads(NodeName.READ_STATUS, topics.of(PLAN_STATUS))
-        .reads(NodeName.READ_SPEEDS, topics.of(DEVICE_SPEEDS))
-        .writes(NodeName.WRITE_PLANS, topics.of(SHARDING_PLANS))
-        .writes(NodeName.WRITE_CURRENT_PLANS, topics.of(CURRENT_PLANS))
-        .writes(NodeName.WRITE_ACCEPTED, topics.of(ACCEPTED_STATUSES))
-        .writes(NodeName.WRITE_INFEASIBLE, topics.of(INFEASIBLE_WORKLOADS))
-        .build(
-            NodeName.PLAN_GENERATIONS,
-            skeleton ->
-                new Plan(
-                    skeleton,
-                    topics,
-                    step,
-                    models,
-                    new LiveSearches(step, live, nanoTime, Plan.turnNanos(step)),
-                    new BackgroundSearch(step, background, nanoTime),
-                    nanoTime,
-                    metrics));
+      LongSupplier nanoTime) {
+    super(skeleton);
+    this.step = step;
+    this.models = models;
+    queue = new PlanningQueue(step.settings());
+    this.live = new LiveSearches(step, live, nanoTime, turnNanos(step));
+    this.background = new BackgroundSearch(step, background, nanoTime);
+    atClose(this.live::close);
+    atClose(this.background::close);
+    this.nanoTime = nanoTime;
+    on(COST_PREDICTIONS, this::onPredictions)
+        .gapless()
+        .deletedBy(CostPredictions::isDeletion)
+        .when(part -> part.isDeletion() || models.isDecided(part.modelId()));
+    on(PLAN_STATUS, (status, source, timestamp) -> tell(step.report(store, status)));
+    on(
+        DEVICE_SPEEDS,
+        (slow, source, timestamp) ->
+            planIfDue(slow.workloadId(), step.onSpeeds(store, slow), timestamp));
   }
 
-  private static final class Plan extends KeyedProcessor {
-    /** Time for which the topology plans before it commits, far below a transaction's timeout. */
-    private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+  @Override
+  void open(KeyedStore.Opener stores) {
+    store =
+        new PlanningTables(
+            new PlanningHeaders(
+                stores.open(StoreName.PLANNING_HEADERS), stores.open(StoreName.MOVED_FROM)),
+            stores.open(StoreName.PREDICTED_TABLES),
+            stores.open(StoreName.REMEMBERED_PLANS));
+    show(Metric.WORKLOADS_PENDING, () -> DoubleStream.of(queue.size() + live.size()));
+    show(Metric.BACKGROUND_SEARCHES, () -> DoubleStream.of(background.size()));
+  }
 
-    /**
-     * Time for which it waits for one search: most take some milliseconds, and others go on beside
-     * it.
-     */
-    private static final long SEARCH_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-
-    private static final Logger log = LoggerFactory.getLogger(PlanningTopology.class);
-
-    private final PlanningStep step;
-    private final ArrivingModels models;
-    private final PlanningQueue queue;
-    private final LiveSearches live;
-    private final BackgroundSearch background;
-    private final LongSupplier nanoTime;
-    private final PlannerMetrics metrics;
-
-    /** Publication time of the first pending change, by workload, in milliseconds since 1970. */
-    private final Map<String, Long> changedAtMs = new HashMap<>();
-
-    /** Workloads whose pending work waits for a model. */
-    private final Set<String> resumeLater = new LinkedHashSet<>();
-
-    private PlanningTables store;
-
-    /** Without a debounce interval each generation has a plan of its own, however long it takes. */
-    private static long turnNanos(PlanningStep step) {
-      return step.settings().debounce().isZero() ? Long.MAX_VALUE : SEARCH_NANOS;
-    }
-
-    Plan(
-        Skeleton skeleton,
-        Topics topics,
-        PlanningStep step,
-        ArrivingModels models,
-        LiveSearches live,
-        BackgroundSearch background,
-        LongSupplier nanoTime,
-        PlannerMetrics metrics) {
-      super(skeleton);
-      this.step = step;
-      this.models = models;
-      queue = new PlanningQueue(step.settings());
-      this.live = live;
-      this.background = background;
-      this.nanoTime = nanoTime;
-      this.metrics = metrics;
-      on(topics.of(COST_PREDICTIONS), this::onPredictions)
-          .gapless()
-          .deletedBy(CostPredictions::isDeletion)
-          .when(part -> part.isDeletion() || models.isDecided(part.modelId()));
-      on(topics.of(PLAN_STATUS), (status, source, timestamp) -> tell(step.report(store, status)));
-      on(
-          topics.of(DEVICE_SPEEDS),
-          (slow, source, timestamp) ->
-              planIfDue(slow.workloadId(), step.onSpeeds(store, slow), timestamp));
-    }
-
-    @Override
-    void open(KeyedStore.Opener stores) {
-      store =
-          new PlanningTables(
-              new PlanningHeaders(
-                  stores.open(StoreName.PLANNING_HEADERS), stores.open(StoreName.MOVED_FROM)),
-              stores.open(StoreName.PREDICTED_TABLES),
-              stores.open(StoreName.REMEMBERED_PLANS));
-      show(Metric.WORKLOADS_PENDING, () -> DoubleStream.of(queue.size() + live.size()));
-      show(Metric.BACKGROUND_SEARCHES, () -> DoubleStream.of(background.size()));
-    }
-
-    @Override
-    void resume() {
-      for (String id : store.workloads()) {
-        isolate(
-            id,
-            "pending work",
-            () -> {
-              tellAgain(id);
-              resume(id);
-            });
-      }
-    }
-
-    @Override
-    void resume(String workloadId) {
-      PlanningState header = store.header(workloadId);
-      // Another instance may have stored predictions of a model that this one has not read yet.
-      if (header.predicted().filter(p -> !models.isDecided(p.modelId())).isPresent()) {
-        resumeLater.add(workloadId);
-      } else if (header.isDue()) {
-        enqueue(workloadId, header);
-      } else if (header.state() == PendingWork.BACKGROUND_SEARCH_DUE) {
-        background.planned(workloadId, nanoTime.getAsLong());
-      }
-    }
-
-    private void enqueue(String workloadId, PlanningState header) {
-      background.changed(workloadId);
-      if (header.state() == PendingWork.MODEL_PENDING) {
-        queue.repredicted(workloadId, step.imbalanceMs(store, workloadId));
-      } else {
-        queue.changed(workloadId, nanoTime.getAsLong());
-      }
-    }
-
-    private void onPredictions(CostPredictions part, SourcePosition source, long timestamp) {
-      PlanningState header = step.onPredictions(store, part);
-      if (part.isDeletion()) {
-        delete(part.workloadId(), timestamp);
-      } else {
-        planIfDue(part.workloadId(), header, timestamp);
-      }
-    }
-
-    private void planIfDue(String workloadId, PlanningState header, long timestamp) {
-      if (!header.isDue()) {
-        return;
-      }
-      if (header.state() != PendingWork.MODEL_PENDING) {
-        changedAtMs.putIfAbsent(workloadId, timestamp);
-      }
-      enqueue(workloadId, header);
-      if (step.settings().debounce().isZero()) {
-        planChanged();
-      }
-    }
-
-    private void delete(String workloadId, long timestamp) {
-      queue.deleted(workloadId);
-      live.deleted(workloadId);
-      background.changed(workloadId);
-      changedAtMs.remove(workloadId);
-      forward(workloadId, null, timestamp, NodeName.WRITE_CURRENT_PLANS);
-      tell(AcceptedStatus.of(workloadId, Optional.empty(), PlanHistory.NONE));
-    }
-
-    private void tell(AcceptedStatus accepted) {
-      forward(accepted.workloadId(), accepted, nowMs(), NodeName.WRITE_ACCEPTED);
-      written();
-    }
-
-    /** Tells again which plan runs: a version that did not tell it may have had this partition. */
-    private void tellAgain(String workloadId) {
-      PlanHistory plans = store.header(workloadId).plans();
-      if (!plans.ids().isEmpty()) {
-        tell(AcceptedStatus.of(workloadId, Optional.empty(), plans));
-      }
-    }
-
-    @Override
-    void work() {
-      if (!resumeLater.isEmpty()) {
-        List<String> again = List.copyOf(resumeLater);
-        resumeLater.clear();
-        again.forEach(id -> isolate(id, "pending work", () -> resume(id)));
-      }
-      background.finished(nanoTime.getAsLong()).ifPresent(this::finish);
-      live.finished().forEach(this::finish);
-      live.nextWaiting().ifPresent(this::plan);
-      if (!planChanged()) {
-        queue.greatestGain().ifPresent(this::plan);
-      }
-      background.begin(nanoTime.getAsLong(), this::backgroundSearch);
-    }
-
-    private Optional<PlanningStep.SearchTask> backgroundSearch(String workloadId) {
-      AtomicReference<Optional<PlanningStep.SearchTask>> task =
-          new AtomicReference<>(Optional.empty());
+  @Override
+  void resume() {
+    for (String id : store.workloads()) {
       isolate(
-          workloadId,
-          "background search",
-          () -> task.set(step.backgroundSearch(store, workloadId)));
-      return task.get();
-    }
-
-    /** Plans changed workloads, for a while; returns whether there were any. */
-    private boolean planChanged() {
-      long start = nanoTime.getAsLong();
-      Optional<String> next = queue.nextChanged(start);
-      boolean any = next.isPresent();
-      while (next.isPresent()) {
-        plan(next.get());
-        long now = nanoTime.getAsLong();
-        next = now - start < TURN_NANOS ? queue.nextChanged(now) : Optional.empty();
-      }
-      return any;
-    }
-
-    private void plan(String workloadId) {
-      isolate(
-          workloadId,
-          "planning",
-          () ->
-              live.begin(workloadId, id -> step.quickSearch(store, id)).ifPresent(this::finishNow));
-    }
-
-    private void finish(LiveSearches.FinishedSearch finished) {
-      isolate(
-          finished.search().request().workloadId(),
-          "result of a search",
-          () -> finishNow(finished));
-    }
-
-    private void finishNow(LiveSearches.FinishedSearch finished) {
-      String workloadId = finished.search().request().workloadId();
-      step.finish(store, finished.search(), finished.outcome())
-          .ifPresent(outcome -> publish(workloadId, outcome));
-      // It may have changed during the search; then the next plan is due.
-      PlanningState header = store.header(workloadId);
-      if (header.isDue()) {
-        enqueue(workloadId, header);
-      }
-    }
-
-    private void finish(BackgroundSearch.Finished finished) {
-      String workloadId = finished.search().request().workloadId();
-      isolate(
-          workloadId,
-          "result of a background search",
+          id,
+          "pending work",
           () -> {
-            Optional<PlanningOutcome.Planned> planned =
-                step.finish(store, finished.search(), finished.outcome());
-            if (finished.outcome() instanceof PlanningOutcome.Failed failed) {
-              report(workloadId, failed, Effort.DEEP);
-              written();
-            } else {
-              planned.ifPresentOrElse(
-                  plan -> publish(workloadId, plan),
-                  () -> metrics.count(Metric.SEARCHES_DISCARDED));
-            }
-            // A trainer may have adopted another plan meanwhile; then a search from it is due.
-            resume(workloadId);
+            tellAgain(id);
+            resume(id);
           });
     }
+  }
 
-    private void publish(String workloadId, PlanningOutcome outcome) {
-      long now = nowMs();
-      Long since = changedAtMs.remove(workloadId);
-      if (since != null) {
-        metrics.time(Metric.ANSWER, (double) now - since);
+  @Override
+  void resume(String workloadId) {
+    PlanningState header = store.header(workloadId);
+    // Another instance may have stored predictions of a model that this one has not read yet.
+    if (header.predicted().filter(p -> !models.isDecided(p.modelId())).isPresent()) {
+      resumeLater.add(workloadId);
+    } else if (header.isDue()) {
+      enqueue(workloadId, header);
+    } else if (header.state() == PendingWork.BACKGROUND_SEARCH_DUE) {
+      background.planned(workloadId, nanoTime.getAsLong());
+    }
+  }
+
+  private void enqueue(String workloadId, PlanningState header) {
+    background.changed(workloadId);
+    if (header.state() == PendingWork.MODEL_PENDING) {
+      queue.repredicted(workloadId, step.imbalanceMs(store, workloadId));
+    } else {
+      queue.changed(workloadId, nanoTime.getAsLong());
+    }
+  }
+
+  private void onPredictions(CostPredictions part, SourcePosition source, long timestamp) {
+    PlanningState header = step.onPredictions(store, part);
+    if (part.isDeletion()) {
+      delete(part.workloadId(), timestamp);
+    } else {
+      planIfDue(part.workloadId(), header, timestamp);
+    }
+  }
+
+  private void planIfDue(String workloadId, PlanningState header, long timestamp) {
+    if (!header.isDue()) {
+      return;
+    }
+    if (header.state() != PendingWork.MODEL_PENDING) {
+      changedAtMs.putIfAbsent(workloadId, timestamp);
+    }
+    enqueue(workloadId, header);
+    if (step.settings().debounce().isZero()) {
+      planChanged();
+    }
+  }
+
+  private void delete(String workloadId, long timestamp) {
+    queue.deleted(workloadId);
+    live.deleted(workloadId);
+    background.changed(workloadId);
+    changedAtMs.remove(workloadId);
+    forward(workloadId, null, timestamp, CURRENT_PLANS);
+    tell(AcceptedStatus.of(workloadId, Optional.empty(), PlanHistory.NONE));
+  }
+
+  private void tell(AcceptedStatus accepted) {
+    forward(accepted.workloadId(), accepted, nowMs(), ACCEPTED_STATUSES);
+    written();
+  }
+
+  /** Tells again which plan runs: a version that did not tell it may have had this partition. */
+  private void tellAgain(String workloadId) {
+    PlanHistory plans = store.header(workloadId).plans();
+    if (!plans.ids().isEmpty()) {
+      tell(AcceptedStatus.of(workloadId, Optional.empty(), plans));
+    }
+  }
+
+  @Override
+  void work() {
+    if (!resumeLater.isEmpty()) {
+      List<String> again = List.copyOf(resumeLater);
+      resumeLater.clear();
+      again.forEach(id -> isolate(id, "pending work", () -> resume(id)));
+    }
+    background.finished(nanoTime.getAsLong()).ifPresent(this::finish);
+    live.finished().forEach(this::finish);
+    live.nextWaiting().ifPresent(this::plan);
+    if (!planChanged()) {
+      queue.greatestGain().ifPresent(this::plan);
+    }
+    background.begin(nanoTime.getAsLong(), this::backgroundSearch);
+  }
+
+  private Optional<PlanningStep.SearchTask> backgroundSearch(String workloadId) {
+    AtomicReference<Optional<PlanningStep.SearchTask>> task =
+        new AtomicReference<>(Optional.empty());
+    isolate(
+        workloadId, "background search", () -> task.set(step.backgroundSearch(store, workloadId)));
+    return task.get();
+  }
+
+  /** Plans changed workloads, for a while; returns whether there were any. */
+  private boolean planChanged() {
+    long start = nanoTime.getAsLong();
+    Optional<String> next = queue.nextChanged(start);
+    boolean any = next.isPresent();
+    while (next.isPresent()) {
+      plan(next.get());
+      long now = nanoTime.getAsLong();
+      next = now - start < TURN_NANOS ? queue.nextChanged(now) : Optional.empty();
+    }
+    return any;
+  }
+
+  private void plan(String workloadId) {
+    isolate(
+        workloadId,
+        "planning",
+        () -> live.begin(workloadId, id -> step.quickSearch(store, id)).ifPresent(this::finishNow));
+  }
+
+  private void finish(LiveSearches.FinishedSearch finished) {
+    isolate(
+        finished.search().request().workloadId(), "result of a search", () -> finishNow(finished));
+  }
+
+  private void finishNow(LiveSearches.FinishedSearch finished) {
+    String workloadId = finished.search().request().workloadId();
+    step.finish(store, finished.search(), finished.outcome())
+        .ifPresent(outcome -> publish(workloadId, outcome));
+    // It may have changed during the search; then the next plan is due.
+    PlanningState header = store.header(workloadId);
+    if (header.isDue()) {
+      enqueue(workloadId, header);
+    }
+  }
+
+  private void finish(BackgroundSearch.Finished finished) {
+    String workloadId = finished.search().request().workloadId();
+    isolate(
+        workloadId,
+        "result of a background search",
+        () -> {
+          Optional<PlanningOutcome.Planned> planned =
+              step.finish(store, finished.search(), finished.outcome());
+          if (finished.outcome() instanceof PlanningOutcome.Failed failed) {
+            report(workloadId, failed, Effort.DEEP);
+            written();
+          } else {
+            planned.ifPresentOrElse(
+                plan -> publish(workloadId, plan), () -> metrics.count(Metric.SEARCHES_DISCARDED));
+          }
+          // A trainer may have adopted another plan meanwhile; then a search from it is due.
+          resume(workloadId);
+        });
+  }
+
+  private void publish(String workloadId, PlanningOutcome outcome) {
+    long now = nowMs();
+    Long since = changedAtMs.remove(workloadId);
+    if (since != null) {
+      metrics.time(Metric.ANSWER, (double) now - since);
+    }
+    if (outcome instanceof PlanningOutcome.Planned planned) {
+      ShardingPlan plan = planned.plan();
+      metrics.time(Metric.SEARCH, plan.run().searchMillis(), plan.origin().effort());
+      metrics.count(Metric.PLANS_PUBLISHED, plan.origin().effort());
+      forward(workloadId, plan, now, SHARDING_PLANS);
+      forward(workloadId, plan, now, CURRENT_PLANS);
+      if (store.header(workloadId).state() == PendingWork.BACKGROUND_SEARCH_DUE) {
+        background.planned(workloadId, nanoTime.getAsLong());
       }
-      if (outcome instanceof PlanningOutcome.Planned planned) {
-        ShardingPlan plan = planned.plan();
-        metrics.time(Metric.SEARCH, plan.run().searchMillis(), plan.origin().effort());
-        metrics.count(Metric.PLANS_PUBLISHED, plan.origin().effort());
-        forward(workloadId, plan, now, NodeName.WRITE_PLANS);
-        forward(workloadId, plan, now, NodeName.WRITE_CURRENT_PLANS);
-        if (store.header(workloadId).state() == PendingWork.BACKGROUND_SEARCH_DUE) {
-          background.planned(workloadId, nanoTime.getAsLong());
-        }
-      } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
-        metrics.count(Metric.WORKLOADS_INFEASIBLE);
-        forward(workloadId, infeasible.workload(), now, NodeName.WRITE_INFEASIBLE);
-      } else if (outcome instanceof PlanningOutcome.Failed failed) {
-        report(workloadId, failed, Effort.QUICK);
-      }
-      written();
+    } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
+      metrics.count(Metric.WORKLOADS_INFEASIBLE);
+      forward(workloadId, infeasible.workload(), now, INFEASIBLE_WORKLOADS);
+    } else if (outcome instanceof PlanningOutcome.Failed failed) {
+      report(workloadId, failed, Effort.QUICK);
     }
+    written();
+  }
 
-    private void report(String workloadId, PlanningOutcome.Failed failed, Effort effort) {
-      log.error(
-          "The {} search for workload {} failed; its last plan stays current",
-          effort == Effort.QUICK ? "quick" : "background",
-          workloadId,
-          failed.error());
-      metrics.count(Metric.SEARCHES_FAILED, effort);
-      failed(
-          workloadId,
-          failed.source(),
-          "The change was applied, but planning failed: %s. The last plan stays current; please report this"
-              .formatted(failed.error()),
-          nowMs());
-    }
-
-    @Override
-    public void close() {
-      super.close();
-      live.close();
-      background.close();
-    }
+  private void report(String workloadId, PlanningOutcome.Failed failed, Effort effort) {
+    log.error(
+        "The {} search for workload {} failed; its last plan stays current",
+        effort == Effort.QUICK ? "quick" : "background",
+        workloadId,
+        failed.error());
+    metrics.count(Metric.SEARCHES_FAILED, effort);
+    failed(
+        workloadId,
+        failed.source(),
+        "The change was applied, but planning failed: %s. The last plan stays current; please report this"
+            .formatted(failed.error()),
+        nowMs());
   }
 }

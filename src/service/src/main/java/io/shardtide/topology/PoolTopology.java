@@ -18,8 +18,6 @@ import io.shardtide.pool.PoolChange;
 import io.shardtide.pool.PoolUpdate;
 import io.shardtide.pool.StoredPool;
 import io.shardtide.step.AppliedEvents;
-import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topics;
 import io.shardtide.workload.SourcePosition;
 import io.shardtide.workload.WorkloadChange;
 import java.time.Instant;
@@ -33,13 +31,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.ToDoubleFunction;
-import org.apache.kafka.streams.Topology;
 
 /**
  * pool-changes and throughput-curves to allocations, current-allocations, curve-requests and
  * workload-changes: applies events to pools, allocates them, and gives each workload its cluster.
  */
-public final class PoolTopology {
+final class PoolTopology extends KeyedProcessor {
   /**
    * How long an allocation waits for the curves of new claims, so that the first workload does not
    * get a pool that it then has to share. A workload without a cluster never has one.
@@ -57,35 +54,6 @@ public final class PoolTopology {
           pool -> quality(pool, AllocationQuality::gap),
           Metric.ALLOCATION_FAIRNESS_LOSS,
           pool -> quality(pool, AllocationQuality::fairnessLoss));
-
-  private PoolTopology() {}
-
-  /**
-   * Builds the topology; nothing runs yet.
-   *
-   * @param topics where to read and write
-   * @param registry schemas of the records
-   * @param step allocates pools
-   * @param metrics shows pools, and counts allocations and rejections
-   * @param retry waits while the registry is unavailable
-   */
-  public static Topology build(
-      Topics topics,
-      Registry registry,
-      PoolStep step,
-      PlannerMetrics metrics,
-      RegistryRetry retry) {
-    return new SingleProcessorTopology(TopologyName.POOL, registry, topics, metrics, retry)
-        .reads(NodeName.READ_POOLS, topics.of(POOL_CHANGES))
-        .reads(NodeName.READ_CURVES, topics.of(THROUGHPUT_CURVES))
-        .writes(NodeName.WRITE_REQUESTS, topics.of(CURVE_REQUESTS))
-        .writes(NodeName.WRITE_ALLOCATIONS, topics.of(ALLOCATIONS))
-        .writes(NodeName.WRITE_CURRENT_ALLOCATIONS, topics.of(CURRENT_ALLOCATIONS))
-        .writes(NodeName.WRITE_CHANGES, topics.of(WORKLOAD_CHANGES))
-        .build(
-            NodeName.ALLOCATE_POOLS,
-            skeleton -> new AllocatePools(skeleton, topics, step, metrics));
-  }
 
   private static double claimsWithoutDevices(StoredPool pool) {
     return pool.state().claims().keySet().stream()
@@ -112,124 +80,123 @@ public final class PoolTopology {
     metrics.add(Metric.WORKLOADS_ADJUSTED, published.quality().adjusted());
   }
 
-  private static final class AllocatePools extends KeyedProcessor {
-    private final PoolStep step;
-    private final PlannerMetrics metrics;
-    private final Set<String> due = new LinkedHashSet<>();
+  private final PoolStep step;
+  private final Set<String> due = new LinkedHashSet<>();
 
-    /** Until when an allocation waits for curves, by pool, in milliseconds since 1970. */
-    private final Map<String, Long> waitsUntilMs = new HashMap<>();
+  /** Until when an allocation waits for curves, by pool, in milliseconds since 1970. */
+  private final Map<String, Long> waitsUntilMs = new HashMap<>();
 
-    /** Events of each pool that this instance applied since its latest allocation. */
-    private final Map<String, List<SourcePosition>> unallocated = new HashMap<>();
+  /** Events of each pool that this instance applied since its latest allocation. */
+  private final Map<String, List<SourcePosition>> unallocated = new HashMap<>();
 
-    private PoolTables store;
-    private final Map<String, StoredPool> shown = new ConcurrentHashMap<>();
+  private PoolTables store;
+  private final Map<String, StoredPool> shown = new ConcurrentHashMap<>();
 
-    AllocatePools(Skeleton skeleton, Topics topics, PoolStep step, PlannerMetrics metrics) {
-      super(skeleton);
-      this.step = step;
-      this.metrics = metrics;
-      on(topics.of(POOL_CHANGES), this::apply);
-      on(topics.of(THROUGHPUT_CURVES), this::onCurve);
+  /**
+   * @param step allocates pools
+   */
+  PoolTopology(Skeleton skeleton, PoolStep step) {
+    super(skeleton);
+    this.step = step;
+    on(POOL_CHANGES, this::apply);
+    on(THROUGHPUT_CURVES, this::onCurve);
+  }
+
+  @Override
+  void open(KeyedStore.Opener stores) {
+    store =
+        new PoolTables(
+            stores.open(StoreName.POOL_HEADERS),
+            stores.open(StoreName.POOL_MEMBERS),
+            new AppliedEvents(stores.open(StoreName.APPLIED_POOL_EVENTS)));
+    METRICS.forEach((metric, of) -> show(metric, () -> shown.values().stream().mapToDouble(of)));
+  }
+
+  @Override
+  void resume() {
+    store.headers().workloads().forEach(id -> isolate(id, "pending work", () -> resume(id)));
+  }
+
+  @Override
+  void resume(String poolId) {
+    StoredPool header = store.header(poolId);
+    shown.put(poolId, header);
+    if (header.isDue()) {
+      due.add(poolId);
     }
+  }
 
-    @Override
-    void open(KeyedStore.Opener stores) {
-      store =
-          new PoolTables(
-              stores.open(StoreName.POOL_HEADERS),
-              stores.open(StoreName.POOL_MEMBERS),
-              new AppliedEvents(stores.open(StoreName.APPLIED_POOL_EVENTS)));
-      METRICS.forEach((metric, of) -> show(metric, () -> shown.values().stream().mapToDouble(of)));
+  private void apply(PoolChange event, SourcePosition source, long timestamp) {
+    for (CurveRequest request : step.apply(store, event)) {
+      forward(request.workloadId(), request, timestamp, CURVE_REQUESTS);
     }
-
-    @Override
-    void resume() {
-      store.headers().workloads().forEach(id -> isolate(id, "pending work", () -> resume(id)));
+    if (event.updates().stream().anyMatch(PoolUpdate.ClaimSet.class::isInstance)) {
+      waitsUntilMs.put(event.poolId(), nowMs() + CURVES_WITHIN_MS);
     }
+    due.add(event.poolId());
+    unallocated.computeIfAbsent(event.poolId(), pool -> new ArrayList<>()).add(source);
+    shown.put(event.poolId(), store.header(event.poolId()));
+    written();
+  }
 
-    @Override
-    void resume(String poolId) {
-      StoredPool header = store.header(poolId);
-      shown.put(poolId, header);
-      if (header.isDue()) {
-        due.add(poolId);
+  private void onCurve(CurveReport report, SourcePosition source, long timestamp) {
+    step.onCurve(store, report, Instant.ofEpochMilli(timestamp))
+        .ifPresent(change -> send(change, timestamp));
+    due.add(report.poolId());
+  }
+
+  @Override
+  void work() {
+    for (String poolId : List.copyOf(due)) {
+      if (!waits(poolId)) {
+        due.remove(poolId);
+        waitsUntilMs.remove(poolId);
+        List<SourcePosition> events =
+            Optional.ofNullable(unallocated.remove(poolId)).orElse(List.of());
+        isolate(poolId, "allocation", () -> allocate(poolId))
+            .ifPresent(error -> events.forEach(event -> failed(poolId, event, error)));
       }
     }
+  }
 
-    private void apply(PoolChange event, SourcePosition source, long timestamp) {
-      for (CurveRequest request : step.apply(store, event)) {
-        forward(request.workloadId(), request, timestamp, NodeName.WRITE_REQUESTS);
-      }
-      if (event.updates().stream().anyMatch(PoolUpdate.ClaimSet.class::isInstance)) {
-        waitsUntilMs.put(event.poolId(), nowMs() + CURVES_WITHIN_MS);
-      }
-      due.add(event.poolId());
-      unallocated.computeIfAbsent(event.poolId(), pool -> new ArrayList<>()).add(source);
-      shown.put(event.poolId(), store.header(event.poolId()));
-      written();
-    }
+  private boolean waits(String poolId) {
+    Long until = waitsUntilMs.get(poolId);
+    long now = nowMs();
+    // A clock that was set back does not prolong the wait.
+    return until != null
+        && now < until
+        && until - now <= CURVES_WITHIN_MS
+        && step.waitsForCurves(store, poolId);
+  }
 
-    private void onCurve(CurveReport report, SourcePosition source, long timestamp) {
-      step.onCurve(store, report, Instant.ofEpochMilli(timestamp))
-          .ifPresent(change -> send(change, timestamp));
-      due.add(report.poolId());
-    }
+  private void allocate(String poolId) {
+    long now = nowMs();
+    long started = System.nanoTime();
+    step.allocate(store, poolId, Instant.ofEpochMilli(now))
+        .ifPresent(decision -> publish(decision, started, now));
+  }
 
-    @Override
-    void work() {
-      for (String poolId : List.copyOf(due)) {
-        if (!waits(poolId)) {
-          due.remove(poolId);
-          waitsUntilMs.remove(poolId);
-          List<SourcePosition> events =
-              Optional.ofNullable(unallocated.remove(poolId)).orElse(List.of());
-          isolate(poolId, "allocation", () -> allocate(poolId))
-              .ifPresent(error -> events.forEach(event -> failed(poolId, event, error)));
-        }
-      }
-    }
+  private void failed(String poolId, SourcePosition event, String error) {
+    failed(
+        poolId,
+        event,
+        "The change was applied, but the pool could not be allocated: %s. Its last allocation stays current until it changes; please report this"
+            .formatted(error),
+        nowMs());
+  }
 
-    private boolean waits(String poolId) {
-      Long until = waitsUntilMs.get(poolId);
-      long now = nowMs();
-      // A clock that was set back does not prolong the wait.
-      return until != null
-          && now < until
-          && until - now <= CURVES_WITHIN_MS
-          && step.waitsForCurves(store, poolId);
-    }
+  private void publish(PoolDecision decision, long started, long now) {
+    Allocation allocation = decision.allocation();
+    count(metrics, allocation, (System.nanoTime() - started) / 1e6);
+    shown.put(allocation.poolId(), store.header(allocation.poolId()));
+    forward(allocation.poolId(), allocation, now, ALLOCATIONS);
+    forward(allocation.poolId(), allocation, now, CURRENT_ALLOCATIONS);
+    decision.clusters().forEach(change -> send(change, now));
+    written();
+  }
 
-    private void allocate(String poolId) {
-      long now = nowMs();
-      long started = System.nanoTime();
-      step.allocate(store, poolId, Instant.ofEpochMilli(now))
-          .ifPresent(decision -> publish(decision, started, now));
-    }
-
-    private void failed(String poolId, SourcePosition event, String error) {
-      failed(
-          poolId,
-          event,
-          "The change was applied, but the pool could not be allocated: %s. Its last allocation stays current until it changes; please report this"
-              .formatted(error),
-          nowMs());
-    }
-
-    private void publish(PoolDecision decision, long started, long now) {
-      Allocation allocation = decision.allocation();
-      count(metrics, allocation, (System.nanoTime() - started) / 1e6);
-      shown.put(allocation.poolId(), store.header(allocation.poolId()));
-      forward(allocation.poolId(), allocation, now, NodeName.WRITE_ALLOCATIONS);
-      forward(allocation.poolId(), allocation, now, NodeName.WRITE_CURRENT_ALLOCATIONS);
-      decision.clusters().forEach(change -> send(change, now));
-      written();
-    }
-
-    private void send(WorkloadChange change, long timestamp) {
-      forward(change.workloadId(), change, timestamp, NodeName.WRITE_CHANGES);
-      written();
-    }
+  private void send(WorkloadChange change, long timestamp) {
+    forward(change.workloadId(), change, timestamp, WORKLOAD_CHANGES);
+    written();
   }
 }

@@ -33,9 +33,9 @@ final class RegistryRetry {
     /**
      * @param reason what it waits for, and why
      */
-    void waiting(TopologyName topology, String reason);
+    default void waiting(TopologyName topology, String reason) {}
 
-    void resumed(TopologyName topology);
+    default void resumed(TopologyName topology) {}
   }
 
   /**
@@ -64,16 +64,7 @@ final class RegistryRetry {
   /** Returns one that does not retry. */
   static RegistryRetry none() {
     return new RegistryRetry(
-        TopologyName.WORKLOAD,
-        Duration.ZERO,
-        new CountDownLatch(1),
-        new Listener() {
-          @Override
-          public void waiting(TopologyName topology, String reason) {}
-
-          @Override
-          public void resumed(TopologyName topology) {}
-        });
+        TopologyName.WORKLOAD, Duration.ZERO, new CountDownLatch(1), new Listener() {});
   }
 
   /** Returns whether the service closes. */

@@ -2,6 +2,8 @@ package io.shardtide.topology;
 
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import java.util.function.Function;
+import org.apache.kafka.streams.Topology;
 
 /**
  * What a topology's processors share.
@@ -12,7 +14,6 @@ import io.shardtide.wire.Topics;
  * @param metrics counts rejections, and shows keys in quarantine
  * @param retry waits while the registry is unavailable
  * @param failed what failed in this process
- * @param faults faults to inject; none but in tests
  */
 record Skeleton(
     TopologyName name,
@@ -20,5 +21,22 @@ record Skeleton(
     Topics topics,
     PlannerMetrics metrics,
     RegistryRetry retry,
-    FailedAttempts failed,
-    Faults faults) {}
+    FailedAttempts failed) {
+  Skeleton(
+      TopologyName name,
+      Registry registry,
+      Topics topics,
+      PlannerMetrics metrics,
+      RegistryRetry retry) {
+    this(name, registry, topics, metrics, retry, new FailedAttempts(System::nanoTime));
+  }
+
+  /**
+   * Builds the topology; nothing runs yet.
+   *
+   * @param processor creates the processor, one for each task
+   */
+  Topology topology(Function<Skeleton, KeyedProcessor> processor) {
+    return Topologies.build(name, topics, registry, () -> processor.apply(this));
+  }
+}

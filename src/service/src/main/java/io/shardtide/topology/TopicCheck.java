@@ -1,24 +1,12 @@
 package io.shardtide.topology;
 
-import static io.shardtide.wire.TopicType.ACCEPTED_STATUSES;
-import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
-import static io.shardtide.wire.TopicType.CURVE_REQUESTS;
-import static io.shardtide.wire.TopicType.DEVICE_SPEEDS;
-import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
-import static io.shardtide.wire.TopicType.MEASURED_COSTS;
-import static io.shardtide.wire.TopicType.PLAN_STATUS;
-import static io.shardtide.wire.TopicType.POOL_CHANGES;
 import static io.shardtide.wire.TopicType.QUARANTINE;
-import static io.shardtide.wire.TopicType.SHARDING_PLANS;
-import static io.shardtide.wire.TopicType.TABLE_FILLS;
-import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
-import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
-import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -220,20 +208,9 @@ public final class TopicCheck {
    * all records of a workload, and of a kind of hardware, are in partitions of the same number.
    */
   static Set<Topic<?>> read(Topics topics) {
-    return Set.of(
-        topics.of(WORKLOAD_CHANGES),
-        topics.of(COST_PREDICTIONS),
-        topics.of(PLAN_STATUS),
-        topics.of(ACCEPTED_STATUSES),
-        topics.of(SHARDING_PLANS),
-        topics.of(MEASURED_COSTS),
-        topics.of(TRAINING_SAMPLES),
-        topics.of(DRIFT_ALARMS),
-        topics.of(DEVICE_SPEEDS),
-        topics.of(POOL_CHANGES),
-        topics.of(CURVE_REQUESTS),
-        topics.of(THROUGHPUT_CURVES),
-        topics.of(TABLE_FILLS));
+    return topics.all().stream()
+        .filter(topic -> Arrays.stream(TopologyName.values()).anyMatch(n -> n.reads(topic.type())))
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   private boolean isRead(Topic<?> topic) {

@@ -10,8 +10,7 @@ import io.shardtide.step.WorkloadStep;
 import io.shardtide.step.Workloads;
 import io.shardtide.wire.EventHeaders;
 import io.shardtide.wire.PredictionKey;
-import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topics;
+import io.shardtide.wire.Topic;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Names;
@@ -19,170 +18,123 @@ import io.shardtide.workload.RejectionReason;
 import io.shardtide.workload.SourcePosition;
 import io.shardtide.workload.WorkloadChange;
 import java.util.ArrayDeque;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.stream.Stream;
-import org.apache.kafka.streams.Topology;
 
 /**
  * workload-changes to cost-predictions and, compacted, current-predictions: decodes and validates
  * events, applies them to workloads, and predicts the costs of new and changed tables. Events that
  * cannot be applied go to rejected-events with their original bytes.
  */
-public final class WorkloadTopology {
-  private WorkloadTopology() {}
+final class WorkloadTopology extends KeyedProcessor {
+  private final WorkloadStep step;
+  private final ArrivingModels models;
+  private final SizeLimit<CostPredictions> sizes;
+  private final Deque<String> outdated = new ArrayDeque<>();
+  private Workloads store;
 
   /**
-   * Builds the topology; nothing runs yet.
-   *
-   * @param topics where to read and write
-   * @param registry schemas of the records
    * @param step applies events
    * @param models events wait for those of their hardware; a change triggers new predictions
-   * @param metrics counts events and times them
-   * @param retry waits while the registry is unavailable
    */
-  public static Topology build(
-      Topics topics,
-      Registry registry,
-      WorkloadStep step,
-      ArrivingModels models,
-      PlannerMetrics metrics,
-      RegistryRetry retry) {
-    return new SingleProcessorTopology(TopologyName.WORKLOAD, registry, topics, metrics, retry)
-        .reads(NodeName.READ_CHANGES, topics.of(WORKLOAD_CHANGES))
-        .writes(NodeName.WRITE_PREDICTIONS, topics.of(COST_PREDICTIONS))
-        .writes(NodeName.WRITE_CURRENT_PREDICTIONS, topics.of(CURRENT_PREDICTIONS))
-        .build(
-            NodeName.APPLY_CHANGES,
-            skeleton -> new Apply(skeleton, topics, step, models, metrics, retry));
+  WorkloadTopology(Skeleton skeleton, WorkloadStep step, ArrivingModels models) {
+    super(skeleton);
+    this.step = step;
+    this.models = models;
+    // The compacted topic takes the same records.
+    sizes =
+        new SizeLimit<>(
+            skeleton.registry(),
+            Stream.of(COST_PREDICTIONS, CURRENT_PREDICTIONS)
+                .map(skeleton.topics()::of)
+                .min(Comparator.comparingInt(Topic::maxMessageBytes))
+                .orElseThrow());
+    on(WORKLOAD_CHANGES, this::apply)
+        .deletedBy(WorkloadChange::isDeletion)
+        .when(event -> clusters(event).allMatch(models::isDecided));
   }
 
-  private static final class Apply extends KeyedProcessor {
-    private final WorkloadStep step;
-    private final ArrivingModels models;
-    private final PlannerMetrics metrics;
-    private final RegistryRetry retry;
-    private final SizeLimit<CostPredictions> sizes;
-    private final Deque<String> outdated = new ArrayDeque<>();
-    private long seenModels = -1;
-    private Workloads store;
+  @Override
+  void open(KeyedStore.Opener stores) {
+    store =
+        new Workloads(
+            stores.open(StoreName.WORKLOAD_HEADERS),
+            stores.open(StoreName.WORKLOAD_TABLES),
+            stores.open(StoreName.APPLIED_EVENTS));
+  }
 
-    Apply(
-        Skeleton skeleton,
-        Topics topics,
-        WorkloadStep step,
-        ArrivingModels models,
-        PlannerMetrics metrics,
-        RegistryRetry retry) {
-      super(skeleton);
-      this.step = step;
-      this.models = models;
-      this.metrics = metrics;
-      this.retry = retry;
-      // The compacted topic takes the same records.
-      sizes =
-          new SizeLimit<>(
-              skeleton.registry(),
-              topics.of(CURRENT_PREDICTIONS).maxMessageBytes()
-                      < topics.of(COST_PREDICTIONS).maxMessageBytes()
-                  ? topics.of(CURRENT_PREDICTIONS)
-                  : topics.of(COST_PREDICTIONS));
-      on(topics.of(WORKLOAD_CHANGES), this::apply)
-          .deletedBy(WorkloadChange::isDeletion)
-          .when(event -> clusters(event).allMatch(models::isDecided));
+  private static Stream<ClusterSpec> clusters(WorkloadChange event) {
+    return event.changes().stream()
+        .filter(Change.ClusterSet.class::isInstance)
+        .map(change -> ((Change.ClusterSet) change).cluster());
+  }
+
+  private void apply(WorkloadChange event, SourcePosition source, long timestamp) {
+    forward(retry.call(() -> step.apply(store, source, event, this::checkSize)), timestamp);
+    metrics.count(Metric.EVENTS_APPLIED);
+  }
+
+  /** Refuses predictions that are larger than a record may be, of a table with many shapes. */
+  private void checkSize(CostPredictions part) {
+    if (part.update().orElse(null) instanceof Update.Predicted predicted) {
+      sizes
+          .excess(part, Float.BYTES * predicted.prediction().numbers())
+          .ifPresent(
+              excess -> {
+                throw RejectionReason.RECORD_TOO_LARGE.failure(
+                    "The predictions of table %s are too large: %s. Maybe constrain its kinds, use fewer columns or groupings, or raise max.message.bytes of both topics of predictions"
+                        .formatted(Names.quote(predicted.prediction().table().name()), excess));
+              });
     }
+  }
 
-    @Override
-    void open(KeyedStore.Opener stores) {
-      store =
-          new Workloads(
-              stores.open(StoreName.WORKLOAD_HEADERS),
-              stores.open(StoreName.WORKLOAD_TABLES),
-              stores.open(StoreName.APPLIED_EVENTS));
+  @Override
+  void resume(String workloadId) {
+    if (step.isOutdated(store.header(workloadId))) {
+      outdated.add(workloadId);
     }
+  }
 
-    private static Stream<ClusterSpec> clusters(WorkloadChange event) {
-      return event.changes().stream()
-          .filter(Change.ClusterSet.class::isInstance)
-          .map(change -> ((Change.ClusterSet) change).cluster());
+  @Override
+  void work() {
+    if (changed(models)) {
+      outdated.clear();
+      store.workloads().forEach(this::resume);
     }
-
-    private void apply(WorkloadChange event, SourcePosition source, long timestamp) {
-      forward(retry.call(() -> step.apply(store, source, event, this::checkSize)), timestamp);
-      metrics.count(Metric.EVENTS_APPLIED);
+    if (!outdated.isEmpty()) {
+      String workloadId = outdated.removeFirst();
+      isolate(
+          workloadId,
+          "prediction under a new model",
+          () -> forward(step.repredict(store, workloadId, this::checkSize), nowMs()));
     }
+  }
 
-    /** Refuses predictions that are larger than a record may be, of a table with many shapes. */
-    private void checkSize(CostPredictions part) {
-      if (part.update().orElse(null) instanceof Update.Predicted predicted) {
-        sizes
-            .excess(part, Float.BYTES * predicted.prediction().numbers())
-            .ifPresent(
-                excess -> {
-                  throw RejectionReason.RECORD_TOO_LARGE.failure(
-                      "The predictions of table %s are too large: %s. Maybe constrain its kinds, use fewer columns or groupings, or raise max.message.bytes of both topics of predictions"
-                          .formatted(Names.quote(predicted.prediction().table().name()), excess));
-                });
-      }
-    }
-
-    @Override
-    void resume(String workloadId) {
-      if (step.isOutdated(store.header(workloadId))) {
-        outdated.add(workloadId);
-      }
-    }
-
-    @Override
-    void work() {
-      long now = models.changes();
-      if (now != seenModels) {
-        // What a start releases, begin() knows.
-        if (seenModels >= 0) {
-          releaseAll();
-        }
-        seenModels = now;
-        outdated.clear();
-        store.workloads().forEach(this::resume);
-      }
-      if (!outdated.isEmpty()) {
-        String workloadId = outdated.removeFirst();
-        isolate(
-            workloadId,
-            "prediction under a new model",
-            () -> forward(step.repredict(store, workloadId, this::checkSize), nowMs()));
-      }
-    }
-
-    private void forward(List<CostPredictions> predictions, long timestamp) {
-      for (CostPredictions part : predictions) {
-        forward(
-            part.workloadId(),
-            part,
-            timestamp,
-            EventHeaders.of(part.eventId(), part.generation()),
-            NodeName.WRITE_PREDICTIONS);
-        if (part.update().isPresent()) {
-          forwardCurrent(part, timestamp);
-        }
-        if (part.isLast()) {
-          if (!part.isDeletion()) {
-            forwardCurrent(part.withoutTable(), timestamp);
-          }
-          written();
-        }
-      }
-    }
-
-    /** Writes the latest predictions of a key; a tombstone for a dropped table or a deletion. */
-    private void forwardCurrent(CostPredictions part, long timestamp) {
-      boolean isGone = part.isDeletion() || part.update().orElse(null) instanceof Update.Dropped;
+  private void forward(List<CostPredictions> predictions, long timestamp) {
+    for (CostPredictions part : predictions) {
       forward(
-          PredictionKey.of(part).text(),
-          isGone ? null : part,
+          part.workloadId(),
+          part,
           timestamp,
-          NodeName.WRITE_CURRENT_PREDICTIONS);
+          EventHeaders.of(part.eventId(), part.generation()),
+          COST_PREDICTIONS);
+      if (part.update().isPresent()) {
+        forwardCurrent(part, timestamp);
+      }
+      if (part.isLast()) {
+        if (!part.isDeletion()) {
+          forwardCurrent(part.withoutTable(), timestamp);
+        }
+        written();
+      }
     }
+  }
+
+  /** Writes the latest predictions of a key; a tombstone for a dropped table or a deletion. */
+  private void forwardCurrent(CostPredictions part, long timestamp) {
+    boolean isGone = part.isDeletion() || part.update().orElse(null) instanceof Update.Dropped;
+    forward(PredictionKey.of(part).text(), isGone ? null : part, timestamp, CURRENT_PREDICTIONS);
   }
 }

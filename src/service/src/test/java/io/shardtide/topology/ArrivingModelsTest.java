@@ -19,7 +19,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Records that name a model which has not arrived wait; records of other keys do not. */
@@ -38,7 +37,7 @@ class ArrivingModelsTest extends TopologyFixture {
   private boolean fails;
 
   ArrivingModelsTest() {
-    Faults.INJECTED.set(
+    faults =
         new Faults() {
           @Override
           public void attempt(String key, String work) {
@@ -46,12 +45,7 @@ class ArrivingModelsTest extends TopologyFixture {
               throw new StackOverflowError("injected");
             }
           }
-        });
-  }
-
-  @AfterEach
-  void injectNothing() {
-    Faults.INJECTED.remove();
+        };
   }
 
   @Override

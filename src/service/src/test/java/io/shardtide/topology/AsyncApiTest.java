@@ -204,9 +204,7 @@ class AsyncApiTest {
         while (matcher.find()) {
           // Each instance reads all of a global store's topic, without a group.
           String group =
-              matcher.group(2).equals(NodeName.TAKE_ACCEPTED)
-                  ? ""
-                  : " as " + Topics.DEFAULT_PREFIX + name;
+              matcher.group(2).startsWith("take-") ? "" : " as " + Topics.DEFAULT_PREFIX + name;
           expected.add(
               matcher.group(1).equals("Source")
                   ? "receive " + matcher.group(3) + group

@@ -53,13 +53,16 @@ class CurrentPredictionsTest {
     properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
     driver =
         new TopologyTestDriver(
-            WorkloadTopology.build(
-                topics,
-                registry,
-                new WorkloadStep(predictors),
-                ArrivingModels.allArrived(predictors::changes),
-                PlannerMetrics.unread(),
-                RegistryRetry.none()),
+            new Skeleton(
+                    TopologyName.WORKLOAD,
+                    registry,
+                    topics,
+                    PlannerMetrics.unread(),
+                    RegistryRetry.none())
+                .topology(
+                    skeleton ->
+                        new WorkloadTopology(
+                            skeleton, new WorkloadStep(predictors), predictors::changes)),
             properties);
     changes =
         driver.createInputTopic(

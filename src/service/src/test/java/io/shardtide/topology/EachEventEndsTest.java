@@ -144,7 +144,7 @@ class EachEventEndsTest {
           plain.withPartitions(
               plain.all().stream().collect(Collectors.toMap(Topic::name, t -> PARTITIONS)));
       registry.register(topics);
-      Faults.INJECTED.set(
+      Faults faults =
           new Faults() {
             @Override
             public void attempt(String key, String work) {
@@ -152,7 +152,7 @@ class EachEventEndsTest {
                 throw new StackOverflowError("injected");
               }
             }
-          });
+          };
       ArrivingModels models =
           new ArrivingModels() {
             @Override
@@ -175,29 +175,36 @@ class EachEventEndsTest {
       start(
           state,
           TopologyName.WORKLOAD,
-          WorkloadTopology.build(
-              topics, registry, new WorkloadStep(predictors), models, metrics, retry));
+          new Skeleton(TopologyName.WORKLOAD, registry, topics, metrics, retry)
+              .topology(
+                  skeleton ->
+                      faults.in(
+                          new WorkloadTopology(skeleton, new WorkloadStep(predictors), models))));
       start(
           state,
           TopologyName.PLANNING,
-          PlanningTopology.build(
-              topics,
-              registry,
-              new PlanningStep(
-                  predictors,
-                  PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                  new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
-              models,
-              Runnable::run,
-              task -> {},
-              System::nanoTime,
-              metrics,
-              retry));
+          new Skeleton(TopologyName.PLANNING, registry, topics, metrics, retry)
+              .topology(
+                  skeleton ->
+                      faults.in(
+                          new PlanningTopology(
+                              skeleton,
+                              new PlanningStep(
+                                  predictors,
+                                  PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                                  new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                              models,
+                              Runnable::run,
+                              task -> {},
+                              System::nanoTime))));
       start(
           state,
           TopologyName.GROWTH,
-          GrowthTopology.build(
-              topics, registry, new GrowthStep(CapacityPolicy.DEFAULTS), metrics, retry));
+          new Skeleton(TopologyName.GROWTH, registry, topics, metrics, retry)
+              .topology(
+                  skeleton ->
+                      faults.in(
+                          new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS)))));
     }
 
     private void start(Path state, TopologyName name, Topology topology) {
@@ -412,7 +419,6 @@ class EachEventEndsTest {
     @Override
     public void close() {
       drivers.values().forEach(TopologyTestDriver::close);
-      Faults.INJECTED.remove();
     }
   }
 

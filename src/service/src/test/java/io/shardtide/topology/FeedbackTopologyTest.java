@@ -81,13 +81,16 @@ class FeedbackTopologyTest {
     properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
     driver =
         new TopologyTestDriver(
-            FeedbackTopology.build(
-                topics,
-                registry,
-                new FeedbackStep(modelId -> false),
-                ArrivingModels.allArrived(() -> 0),
-                new PlannerMetrics(meters),
-                RegistryRetry.none()),
+            new Skeleton(
+                    TopologyName.FEEDBACK,
+                    registry,
+                    topics,
+                    new PlannerMetrics(meters),
+                    RegistryRetry.none())
+                .topology(
+                    skeleton ->
+                        new FeedbackTopology(
+                            skeleton, new FeedbackStep(modelId -> false), () -> 0)),
             properties);
     samples = output(topics.of(TRAINING_SAMPLES));
     alarms = output(topics.of(DRIFT_ALARMS));

@@ -69,12 +69,15 @@ class GrowthTopologyTest {
     properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
     driver =
         new TopologyTestDriver(
-            GrowthTopology.build(
-                topics,
-                registry,
-                new GrowthStep(CapacityPolicy.DEFAULTS),
-                new PlannerMetrics(meters),
-                RegistryRetry.none()),
+            new Skeleton(
+                    TopologyName.GROWTH,
+                    registry,
+                    topics,
+                    new PlannerMetrics(meters),
+                    RegistryRetry.none())
+                .topology(
+                    skeleton ->
+                        new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS))),
             properties);
   }
 

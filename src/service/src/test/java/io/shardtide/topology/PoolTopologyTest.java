@@ -110,29 +110,37 @@ class PoolTopologyTest extends TopologyFixture {
     curves =
         driver(
             "curves",
-            CurvesTopology.build(
-                topics,
-                registry,
-                new CurveStep(
-                    cluster -> predictors.of(cluster.hardware()),
-                    predictors::get,
-                    SearchSettings.QUICK),
-                ArrivingModels.allArrived(predictors::changes),
-                search -> {
-                  searches++;
-                  search.run();
-                },
-                PlannerMetrics.unread(),
-                RegistryRetry.none()));
+            new Skeleton(
+                    TopologyName.CURVES,
+                    registry,
+                    topics,
+                    PlannerMetrics.unread(),
+                    RegistryRetry.none())
+                .topology(
+                    skeleton ->
+                        new CurvesTopology(
+                            skeleton,
+                            new CurveStep(
+                                cluster -> predictors.of(cluster.hardware()),
+                                predictors::get,
+                                SearchSettings.QUICK),
+                            predictors::changes,
+                            search -> {
+                              searches++;
+                              search.run();
+                            })));
     pool =
         driver(
             "pool",
-            PoolTopology.build(
-                topics,
-                registry,
-                new PoolStep(AllocationPolicy.DEFAULTS),
-                PlannerMetrics.unread(),
-                RegistryRetry.none()));
+            new Skeleton(
+                    TopologyName.POOL,
+                    registry,
+                    topics,
+                    PlannerMetrics.unread(),
+                    RegistryRetry.none())
+                .topology(
+                    skeleton ->
+                        new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));
     pools = input(pool, topics.of(POOL_CHANGES));
     reports = input(pool, topics.of(THROUGHPUT_CURVES));
     followed = input(curves, topics.of(COST_PREDICTIONS));

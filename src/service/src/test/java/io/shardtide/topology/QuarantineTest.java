@@ -85,7 +85,6 @@ import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.TopologyTestDriver;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -221,80 +220,82 @@ class QuarantineTest {
 
   private record Built(Topology topology, SimpleMeterRegistry meters) {}
 
-  @AfterEach
-  void injectNothing() {
-    Faults.INJECTED.remove();
-  }
-
   private Built build(TopologyName name, Faults faults) {
-    Faults.INJECTED.set(faults);
     SimpleMeterRegistry meters = new SimpleMeterRegistry();
     PlannerMetrics metrics = new PlannerMetrics(meters);
     RegistryRetry retry = RegistryRetry.none();
     Topology topology =
         switch (name) {
           case WORKLOAD ->
-              WorkloadTopology.build(
-                  topics,
-                  registry,
-                  new WorkloadStep(predictors),
-                  ArrivingModels.allArrived(predictors::changes),
-                  metrics,
-                  retry);
+              new Skeleton(TopologyName.WORKLOAD, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          faults.in(
+                              new WorkloadTopology(
+                                  skeleton, new WorkloadStep(predictors), predictors::changes)));
           case PLANNING ->
-              PlanningTopology.build(
-                  topics,
-                  registry,
-                  new PlanningStep(
-                      predictors,
-                      PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                      new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
-                  ArrivingModels.allArrived(() -> 0),
-                  Runnable::run,
-                  jobs::add,
-                  System::nanoTime,
-                  metrics,
-                  retry);
+              new Skeleton(TopologyName.PLANNING, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          faults.in(
+                              new PlanningTopology(
+                                  skeleton,
+                                  new PlanningStep(
+                                      predictors,
+                                      PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                                      new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                                  () -> 0,
+                                  Runnable::run,
+                                  jobs::add,
+                                  System::nanoTime)));
           case FEEDBACK ->
-              FeedbackTopology.build(
-                  topics,
-                  registry,
-                  new FeedbackStep(modelId -> false),
-                  ArrivingModels.allArrived(() -> 0),
-                  metrics,
-                  retry);
+              new Skeleton(TopologyName.FEEDBACK, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          faults.in(
+                              new FeedbackTopology(
+                                  skeleton, new FeedbackStep(modelId -> false), () -> 0)));
           case TRAINING ->
-              TrainingTopology.build(
-                  topics,
-                  registry,
-                  new RetrainingRun(
-                      (champion, towers, recent, old, sources, seed) -> champion,
-                      io.shardtide.testing.PlainTowers::new,
-                      policy(),
-                      InstantSource.fixed(Fixtures.TIME)),
-                  hardware -> Optional.of(named(hardware)),
-                  jobs::add,
-                  () -> 0,
-                  metrics,
-                  retry);
+              new Skeleton(TopologyName.TRAINING, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          faults.in(
+                              new TrainingTopology(
+                                  skeleton,
+                                  new RetrainingRun(
+                                      (champion, towers, recent, old, sources, seed) -> champion,
+                                      io.shardtide.testing.PlainTowers::new,
+                                      policy(),
+                                      InstantSource.fixed(Fixtures.TIME)),
+                                  hardware -> Optional.of(named(hardware)),
+                                  jobs::add,
+                                  () -> 0)));
           case CURVES ->
-              CurvesTopology.build(
-                  topics,
-                  registry,
-                  new CurveStep(
-                      cluster -> predictors.of(cluster.hardware()),
-                      predictors::get,
-                      SearchSettings.QUICK),
-                  ArrivingModels.allArrived(predictors::changes),
-                  jobs::add,
-                  metrics,
-                  retry);
+              new Skeleton(TopologyName.CURVES, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          faults.in(
+                              new CurvesTopology(
+                                  skeleton,
+                                  new CurveStep(
+                                      cluster -> predictors.of(cluster.hardware()),
+                                      predictors::get,
+                                      SearchSettings.QUICK),
+                                  predictors::changes,
+                                  jobs::add)));
           case POOL ->
-              PoolTopology.build(
-                  topics, registry, new PoolStep(AllocationPolicy.DEFAULTS), metrics, retry);
+              new Skeleton(TopologyName.POOL, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          faults.in(
+                              new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));
           case GROWTH ->
-              GrowthTopology.build(
-                  topics, registry, new GrowthStep(CapacityPolicy.DEFAULTS), metrics, retry);
+              new Skeleton(TopologyName.GROWTH, registry, topics, metrics, retry)
+                  .topology(
+                      skeleton ->
+                          faults.in(
+                              new GrowthTopology(
+                                  skeleton, new GrowthStep(CapacityPolicy.DEFAULTS))));
         };
     return new Built(topology, meters);
   }

@@ -69,6 +69,7 @@ abstract class TopologyFixture {
 
   BiFunction<GroupedProblem, SearchSettings, SearchResult> search = GroupSearch::search;
   PlannerMetrics metrics = PlannerMetrics.unread();
+  Faults faults = new Faults() {};
 
   PlanningSettings settings = PlanningSettings.eachGeneration(SearchSettings.QUICK);
   long nanos;
@@ -117,36 +118,35 @@ abstract class TopologyFixture {
 
   /** All are there. */
   ArrivingModels models() {
-    return ArrivingModels.allArrived(predictors::changes);
+    return predictors::changes;
   }
 
   Topology workloadTopology() {
-    return WorkloadTopology.build(
-        topics,
-        registry,
-        new WorkloadStep(predictors),
-        models(),
-        PlannerMetrics.unread(),
-        RegistryRetry.none());
+    return new Skeleton(
+            TopologyName.WORKLOAD, registry, topics, PlannerMetrics.unread(), RegistryRetry.none())
+        .topology(
+            skeleton ->
+                faults.in(new WorkloadTopology(skeleton, new WorkloadStep(predictors), models())));
   }
 
   Topology planningTopology() {
-    return PlanningTopology.build(
-        topics,
-        registry,
-        new PlanningStep(
-            predictors,
-            settings,
-            new Planner(
-                InstantSource.fixed(Fixtures.TIME),
-                () -> 0,
-                (problem, budget) -> search.apply(problem, budget))),
-        models(),
-        live,
-        deep::add,
-        () -> nanos,
-        metrics,
-        RegistryRetry.none());
+    return new Skeleton(TopologyName.PLANNING, registry, topics, metrics, RegistryRetry.none())
+        .topology(
+            skeleton ->
+                faults.in(
+                    new PlanningTopology(
+                        skeleton,
+                        new PlanningStep(
+                            predictors,
+                            settings,
+                            new Planner(
+                                InstantSource.fixed(Fixtures.TIME),
+                                () -> 0,
+                                (problem, budget) -> search.apply(problem, budget))),
+                        models(),
+                        live,
+                        deep::add,
+                        () -> nanos)));
   }
 
   TopologyTestDriver driver(String name, Topology topology) {

@@ -92,15 +92,21 @@ class TrainingTopologyTest {
             Retraining::retrain, TensorFlowTowers::new, policy, InstantSource.fixed(Fixtures.TIME));
     driver =
         new TopologyTestDriver(
-            TrainingTopology.build(
-                topics,
-                registry,
-                training,
-                hardware -> Optional.of(champion).filter(b -> b.hardware().equals(hardware)),
-                trainings::add,
-                () -> 0,
-                PlannerMetrics.unread(),
-                RegistryRetry.none()),
+            new Skeleton(
+                    TopologyName.TRAINING,
+                    registry,
+                    topics,
+                    PlannerMetrics.unread(),
+                    RegistryRetry.none())
+                .topology(
+                    skeleton ->
+                        new TrainingTopology(
+                            skeleton,
+                            training,
+                            hardware ->
+                                Optional.of(champion).filter(b -> b.hardware().equals(hardware)),
+                            trainings::add,
+                            () -> 0)),
             properties);
     samples = input(topics.of(TRAINING_SAMPLES));
     alarms = input(topics.of(DRIFT_ALARMS));

@@ -41,7 +41,6 @@ import java.util.concurrent.CountDownLatch;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.TopologyTestDriver;
 import org.apache.kafka.streams.state.KeyValueStore;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -70,7 +69,7 @@ class WaitingRecordsTest extends TopologyFixture {
   private Topology built;
 
   WaitingRecordsTest() {
-    Faults.INJECTED.set(
+    faults =
         new Faults() {
           @Override
           public void attempt(String key, String work) {
@@ -79,17 +78,12 @@ class WaitingRecordsTest extends TopologyFixture {
               throw new StackOverflowError("injected");
             }
           }
-        });
+        };
   }
 
   @BeforeEach
   void register() {
     registry.register(topics);
-  }
-
-  @AfterEach
-  void injectNothing() {
-    Faults.INJECTED.remove();
   }
 
   @Override
@@ -139,13 +133,11 @@ class WaitingRecordsTest extends TopologyFixture {
               public void resumed(TopologyName topology) {}
             });
     built =
-        WorkloadTopology.build(
-            topics,
-            registry,
-            new WorkloadStep(predictors),
-            models(),
-            new PlannerMetrics(meters),
-            retry);
+        new Skeleton(TopologyName.WORKLOAD, registry, topics, new PlannerMetrics(meters), retry)
+            .topology(
+                skeleton ->
+                    faults.in(
+                        new WorkloadTopology(skeleton, new WorkloadStep(predictors), models())));
     return built;
   }
 

@@ -17,6 +17,7 @@ import io.shardtide.testing.RegistryFront;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.RegistryContract;
 import io.shardtide.workload.RejectedEvent;
@@ -81,11 +82,15 @@ class ApicurioIT extends RegistryContract {
     EmbeddedKafka kafka = SharedCluster.kafka();
     try (PlannerService planner =
             PlannerService.start(
-                TestSettings.of(
-                        kafka.bootstrapServers(), apicurio.url(), PREFIX, folder.resolve("state"))
-                    .build(),
-                List.of(TestModels.bundle()),
-                TensorFlowTowers::new);
+                new PlannerParts(
+                    TestSettings.of(
+                            kafka.bootstrapServers(),
+                            apicurio.url(),
+                            PREFIX,
+                            folder.resolve("state"))
+                        .build(),
+                    List.of(TestModels.bundle()),
+                    TensorFlowTowers::new));
         LogClient client = new LogClient(kafka.bootstrapServers(), apicurio.url(), PREFIX)) {
       assertThat(planner).isNotNull();
       client.publish(event(set(2, Fixtures.GIB), upsert("a", 100_000, 64, 5)));

@@ -25,6 +25,7 @@ import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
@@ -80,13 +81,19 @@ class ColdStartIT {
     try (LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX);
         PlannerService service =
             PlannerService.start(
-                TestSettings.of(
-                        kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve("state"))
-                    .planning(PlanningSettings.DEFAULTS)
-                    .build(),
-                List.of(TestModels.bundle()),
-                TensorFlowTowers::new,
-                Optional.of(Retraining::retrain))) {
+                new PlannerParts(
+                        TestSettings.of(
+                                kafka.bootstrapServers(),
+                                registry.url(),
+                                PREFIX,
+                                folder.resolve("state"))
+                            .planning(PlanningSettings.DEFAULTS)
+                            .build(),
+                        List.of(TestModels.bundle()),
+                        TensorFlowTowers::new)
+                    .with()
+                    .trainer(Optional.of(Retraining::retrain))
+                    .build())) {
       assertThat(service).isNotNull();
       bootstrap = kafka.bootstrapServers();
       registryUrl = registry.url();

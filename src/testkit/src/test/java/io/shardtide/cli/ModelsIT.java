@@ -21,6 +21,7 @@ import io.shardtide.testing.Machine;
 import io.shardtide.testing.MeasuredMachine;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -79,9 +80,10 @@ class ModelsIT {
               .build();
       try (PlannerService service =
               PlannerService.start(
-                  settings,
-                  List.of(TestModels.bundle(), TestModels.otherBundle()),
-                  TensorFlowTowers::new);
+                  new PlannerParts(
+                      settings,
+                      List.of(TestModels.bundle(), TestModels.otherBundle()),
+                      TensorFlowTowers::new));
           LogClient client = new LogClient(bootstrap, registryUrl, PREFIX)) {
         assertThat(service).isNotNull();
         client.publish(

@@ -33,6 +33,7 @@ import io.shardtide.testing.RegistryFront;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.views.Views;
 import io.shardtide.wire.Extension;
@@ -157,20 +158,26 @@ class OddSchemaRecordsIT {
       schemas = endpoint.connectRegistry();
       try (PlannerService planner =
           PlannerService.start(
-              TestSettings.of(
-                      kafka.bootstrapServers(), front.url(), PREFIX, folder.resolve("state"))
-                  .registry(SHORT_WAITS)
-                  // A slow machine must not look like a lost thread.
-                  .kafka(
-                      Map.of(
-                          "main.consumer.session.timeout.ms", "300000",
-                          "main.consumer.heartbeat.interval.ms", "1000"))
-                  .with(Extension.POOLS)
-                  .with(Extension.GROWTH)
-                  .build(),
-              List.of(TestModels.bundle()),
-              PlainTowers::new,
-              Optional.of(Retraining::retrain))) {
+              new PlannerParts(
+                      TestSettings.of(
+                              kafka.bootstrapServers(),
+                              front.url(),
+                              PREFIX,
+                              folder.resolve("state"))
+                          .registry(SHORT_WAITS)
+                          // A slow machine must not look like a lost thread.
+                          .kafka(
+                              Map.of(
+                                  "main.consumer.session.timeout.ms", "300000",
+                                  "main.consumer.heartbeat.interval.ms", "1000"))
+                          .with(Extension.POOLS)
+                          .with(Extension.GROWTH)
+                          .build(),
+                      List.of(TestModels.bundle()),
+                      PlainTowers::new)
+                  .with()
+                  .trainer(Optional.of(Retraining::retrain))
+                  .build())) {
         await().atMost(PATIENCE).until(planner::isRunning);
         Set<String> members = members(admin);
         assertThat(members).as("of seven topologies").hasSize(7);

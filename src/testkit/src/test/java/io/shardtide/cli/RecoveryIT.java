@@ -17,6 +17,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Topic;
 import io.shardtide.workload.WorkloadChange;
@@ -59,10 +60,12 @@ class RecoveryIT {
 
   private PlannerService planner(String prefix, List<ModelBundle> models) throws Exception {
     return PlannerService.start(
-        TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, folder.resolve(prefix))
-            .build(),
-        models,
-        TensorFlowTowers::new);
+        new PlannerParts(
+            TestSettings.of(
+                    kafka.bootstrapServers(), registry.url(), prefix, folder.resolve(prefix))
+                .build(),
+            models,
+            TensorFlowTowers::new));
   }
 
   private static LogClient client(String prefix) {

@@ -24,6 +24,7 @@ import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.WorkloadChange;
@@ -81,7 +82,8 @@ class ReplayIT {
             .planning(PLANNING)
             .build();
     try (PlannerService service =
-            PlannerService.start(settings, List.of(TestModels.bundle()), TensorFlowTowers::new);
+            PlannerService.start(
+                new PlannerParts(settings, List.of(TestModels.bundle()), TensorFlowTowers::new));
         LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {
       assertThat(service).isNotNull();
       for (String workload : List.of("feed", "ads")) {

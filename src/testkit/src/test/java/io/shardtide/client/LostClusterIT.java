@@ -11,6 +11,7 @@ import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Registry;
 import java.nio.file.Path;
@@ -37,10 +38,12 @@ class LostClusterIT {
   /** A planner makes the topics. */
   private void makeTopics(EmbeddedKafka kafka, DevelopmentRegistry registry) throws Exception {
     PlannerService.start(
-            TestSettings.of(kafka.bootstrapServers(), registry.url(), "l.", folder.resolve("state"))
-                .build(),
-            List.of(TestModels.bundle()),
-            PlainTowers::new)
+            new PlannerParts(
+                TestSettings.of(
+                        kafka.bootstrapServers(), registry.url(), "l.", folder.resolve("state"))
+                    .build(),
+                List.of(TestModels.bundle()),
+                PlainTowers::new))
         .close();
   }
 

@@ -14,9 +14,20 @@ import java.util.concurrent.TimeUnit;
  * A version of this project that was released earlier, compiled from the history of the checkout.
  */
 public final class EarlierVersion {
+  /**
+   * The last commit before planners had standby replicas. Replace it at each release. {@code
+   * -Dupgrade.from=COMMIT} names another released version.
+   */
+  private static final String RELEASED = System.getProperty("upgrade.from", "8c5011d");
+
   private static final long MINUTES = 10;
 
   private EarlierVersion() {}
+
+  /** Returns the class path of the last release, as {@link #classPath} does. */
+  public static String released() throws IOException, InterruptedException {
+    return classPath(RELEASED);
+  }
 
   /**
    * Returns the class path of an earlier version. Compiles it with Maven in {@code target/upgrade},
@@ -25,7 +36,7 @@ public final class EarlierVersion {
    *
    * @param commit the version, a commit of this repository
    */
-  public static String classPath(String commit) throws IOException, InterruptedException {
+  private static String classPath(String commit) throws IOException, InterruptedException {
     Path folder = Path.of("target", "upgrade", commit).toAbsolutePath();
     Path built = folder.resolve("built");
     if (!Files.exists(built)) {

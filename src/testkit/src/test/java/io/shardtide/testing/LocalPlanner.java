@@ -4,6 +4,7 @@ import io.shardtide.client.Endpoint;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
@@ -63,13 +64,18 @@ public final class LocalPlanner implements AutoCloseable {
         isAlone ? DevelopmentRegistry.start(0, Optional.of(folder)) : SharedCluster.registry();
     PlannerService planner =
         PlannerService.start(
-            settings
-                .apply(
-                    TestSettings.of(
-                        kafka.bootstrapServers(), registry.url(), prefix, folder.resolve("state")))
-                .build(),
-            List.of(TestModels.bundle(), ModelFiles.shippedForNodes(), ModelFiles.shippedForH200()),
-            PlainTowers::new);
+            new PlannerParts(
+                settings
+                    .apply(
+                        TestSettings.of(
+                            kafka.bootstrapServers(),
+                            registry.url(),
+                            prefix,
+                            folder.resolve("state")))
+                    .build(),
+                List.of(
+                    TestModels.bundle(), ModelFiles.shippedForNodes(), ModelFiles.shippedForH200()),
+                PlainTowers::new));
     return new LocalPlanner(prefix, kafka, registry, planner);
   }
 

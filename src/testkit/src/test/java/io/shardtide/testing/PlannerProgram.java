@@ -3,6 +3,7 @@ package io.shardtide.testing;
 import io.shardtide.embedded.JavaProcess;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.state.PlanningSettings;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Extension;
 import java.io.IOException;
@@ -106,7 +107,8 @@ public final class PlannerProgram {
             .kafka(kafka);
     extensions.forEach(settings::with);
     PlannerService service =
-        PlannerService.start(settings.build(), List.of(TestModels.bundle()), PlainTowers::new);
+        PlannerService.start(
+            new PlannerParts(settings.build(), List.of(TestModels.bundle()), PlainTowers::new));
     Runtime.getRuntime().addShutdownHook(new Thread(service::close));
     while (!service.isRunning()) {
       Thread.sleep(10);

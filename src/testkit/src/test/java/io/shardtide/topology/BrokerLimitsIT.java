@@ -28,7 +28,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
@@ -124,12 +123,10 @@ class BrokerLimitsIT {
   private static PlannerService planner(ServiceSettings settings, ServiceHealth health)
       throws Exception {
     return PlannerService.start(
-        settings,
-        List.of(TestModels.bundle()),
-        PlainTowers::new,
-        Optional.empty(),
-        PlannerMetrics.unread(),
-        health);
+        new PlannerParts(settings, List.of(TestModels.bundle()), PlainTowers::new)
+            .with()
+            .health(health)
+            .build());
   }
 
   private static PlannerService planner(ServiceSettings settings) throws Exception {

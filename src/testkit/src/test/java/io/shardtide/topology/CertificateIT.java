@@ -73,12 +73,10 @@ class CertificateIT {
       try (ServiceHealth health = ServiceHealth.watch(settings);
           PlannerService planner =
               PlannerService.start(
-                  settings,
-                  List.of(TestModels.bundle()),
-                  PlainTowers::new,
-                  Optional.empty(),
-                  PlannerMetrics.unread(),
-                  health);
+                  new PlannerParts(settings, List.of(TestModels.bundle()), PlainTowers::new)
+                      .with()
+                      .health(health)
+                      .build());
           WorkloadPublisher publisher = WorkloadPublisher.connect(endpoint, "features");
           PlanSubscriber subscriber =
               PlanSubscriber.start(

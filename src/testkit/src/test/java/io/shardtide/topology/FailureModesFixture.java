@@ -72,11 +72,13 @@ abstract class FailureModesFixture {
     topics = client.topics();
     service =
         PlannerService.start(
-            TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, data.resolve("state"))
-                .unknownHardware(UnknownHardware.REJECT)
-                .build(),
-            List.of(TestModels.bundle()),
-            FailureModesFixture::towers);
+            new PlannerParts(
+                TestSettings.of(
+                        kafka.bootstrapServers(), registry.url(), prefix, data.resolve("state"))
+                    .unknownHardware(UnknownHardware.REJECT)
+                    .build(),
+                List.of(TestModels.bundle()),
+                FailureModesFixture::towers));
   }
 
   private static TowerPredictor towers(ModelBundle bundle) {

@@ -137,12 +137,13 @@ class FullDiskIT {
   private PlannerService planner(EmbeddedKafka kafka, DevelopmentRegistry registry, Path state)
       throws Exception {
     return PlannerService.start(
-        TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, state)
-            .partitions(4)
-            .kafka(Map.of("rocksdb.config.setter", SmallBuffers.class.getName()))
-            .build(),
-        List.of(TestModels.bundle()),
-        TensorFlowTowers::new);
+        new PlannerParts(
+            TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, state)
+                .partitions(4)
+                .kafka(Map.of("rocksdb.config.setter", SmallBuffers.class.getName()))
+                .build(),
+            List.of(TestModels.bundle()),
+            TensorFlowTowers::new));
   }
 
   private static long awaitPlans(LogClient client, long count) {

@@ -65,12 +65,12 @@ class GrowthIT {
   private PlannerService start(EmbeddedKafka kafka, DevelopmentRegistry registry, String state)
       throws Exception {
     return PlannerService.start(
-        TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, folder.resolve(state))
-            .with(Extension.GROWTH)
-            .build(),
-        List.of(TestModels.bundle()),
-        TensorFlowTowers::new,
-        Optional.empty());
+        new PlannerParts(
+            TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, folder.resolve(state))
+                .with(Extension.GROWTH)
+                .build(),
+            List.of(TestModels.bundle()),
+            TensorFlowTowers::new));
   }
 
   private static long slots(ShardingPlan plan) {

@@ -173,7 +173,6 @@ class HandlerFaultsIT {
 
   @AfterEach
   void stop() throws Exception {
-    Faults.INJECTED.remove();
     client.close();
     ((Logger) LoggerFactory.getLogger("io.shardtide")).detachAppender(logged);
   }
@@ -186,7 +185,8 @@ class HandlerFaultsIT {
         .identified();
   }
 
-  private PlannerService service(PlannerMetrics metrics, ServiceHealth health) throws Exception {
+  private PlannerService service(PlannerMetrics metrics, ServiceHealth health, Faults faults)
+      throws Exception {
     List<ModelBundle> models = new ArrayList<>(List.of(TestModels.bundle()));
     bad.forEach(
         (key, place) -> {
@@ -194,8 +194,13 @@ class HandlerFaultsIT {
             models.add(named(key));
           }
         });
-    return PlannerService.start(
-        settings, models, TensorFlowTowers::new, Optional.of(Retraining::retrain), metrics, health);
+    return faults.start(
+        new PlannerParts(settings, models, TensorFlowTowers::new)
+            .with()
+            .trainer(Optional.of(Retraining::retrain))
+            .metrics(metrics)
+            .health(health)
+            .build());
   }
 
   /** A workload whose cluster a pool of the same name allocates, and what trainers may send. */
@@ -277,9 +282,8 @@ class HandlerFaultsIT {
 
   @Test
   void every_handler_of_every_topology_isolates_its_keys() throws Exception {
-    Faults.INJECTED.set(new Broken(bad));
     ServiceHealth health = ServiceHealth.watch(settings);
-    try (PlannerService service = service(new PlannerMetrics(meters), health)) {
+    try (PlannerService service = service(new PlannerMetrics(meters), health, new Broken(bad))) {
       assertThat(service).isNotNull();
       for (String key : bad.keySet()) {
         publish(key);
@@ -346,9 +350,8 @@ class HandlerFaultsIT {
       health.close();
     }
     // A start, as after an upgrade, releases them, and what waited is made up for.
-    Faults.INJECTED.remove();
     try (PlannerService service =
-        service(PlannerMetrics.unread(), ServiceHealth.unwatched(settings))) {
+        service(PlannerMetrics.unread(), ServiceHealth.unwatched(settings), new Faults() {})) {
       assertThat(service).isNotNull();
       await()
           .atMost(PATIENCE)
@@ -391,12 +394,10 @@ class HandlerFaultsIT {
     PlannerMetrics metrics = new PlannerMetrics(meters);
     try (PlannerService service =
         PlannerService.start(
-            settings,
-            List.of(TestModels.bundle(), all),
-            TensorFlowTowers::new,
-            Optional.empty(),
-            metrics,
-            ServiceHealth.unwatched(settings))) {
+            new PlannerParts(settings, List.of(TestModels.bundle(), all), TensorFlowTowers::new)
+                .with()
+                .metrics(metrics)
+                .build())) {
       assertThat(service).isNotNull();
       client.publish(
           Fixtures.eventOf(

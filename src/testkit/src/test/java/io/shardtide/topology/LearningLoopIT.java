@@ -270,12 +270,18 @@ class LearningLoopIT {
   private static PlannerService start(
       String prefix, ModelBundle model, RetrainingRun.RetrainingJob retraining) throws Exception {
     return PlannerService.start(
-        TestSettings.of(
-                kafka.bootstrapServers(), registry.url(), prefix, folder.resolve(prefix + "state"))
-            .build(),
-        List.of(model),
-        TensorFlowTowers::new,
-        Optional.of(retraining));
+        new PlannerParts(
+                TestSettings.of(
+                        kafka.bootstrapServers(),
+                        registry.url(),
+                        prefix,
+                        folder.resolve(prefix + "state"))
+                    .build(),
+                List.of(model),
+                TensorFlowTowers::new)
+            .with()
+            .trainer(Optional.of(retraining))
+            .build());
   }
 
   /** Waits for samples of a number of plans. */

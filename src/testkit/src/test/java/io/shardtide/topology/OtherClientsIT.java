@@ -60,7 +60,8 @@ class OtherClientsIT {
         TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
             .build();
     try (PlannerService service =
-        PlannerService.start(settings, List.of(TestModels.bundle()), TensorFlowTowers::new)) {
+        PlannerService.start(
+            new PlannerParts(settings, List.of(TestModels.bundle()), TensorFlowTowers::new))) {
       assertThat(service).isNotNull();
       client.publish(
           event(set(2, Fixtures.GIB), upsert("a", 100_000, 64, 5), upsert("b", 1_000, 8, 2)));

@@ -74,12 +74,10 @@ class PlannerServiceIT extends PlanningGuarantees {
       try (ServiceHealth health = ServiceHealth.unwatched(settings);
           PlannerService service =
               PlannerService.start(
-                  settings,
-                  List.of(TestModels.bundle()),
-                  TensorFlowTowers::new,
-                  Optional.empty(),
-                  PlannerMetrics.unread(),
-                  health)) {
+                  new PlannerParts(settings, List.of(TestModels.bundle()), TensorFlowTowers::new)
+                      .with()
+                      .health(health)
+                      .build())) {
         assertThat(service).isNotNull();
         first.close();
         for (byte[] value : values) {
@@ -120,7 +118,8 @@ class PlannerServiceIT extends PlanningGuarantees {
     EmbeddedKafka running = first;
     try (LogClient client = new LogClient(address, registry.url(), prefix);
         PlannerService service =
-            PlannerService.start(settings, List.of(TestModels.bundle()), TensorFlowTowers::new)) {
+            PlannerService.start(
+                new PlannerParts(settings, List.of(TestModels.bundle()), TensorFlowTowers::new))) {
       assertThat(service).isNotNull();
       for (WorkloadChange event : events.subList(0, 4)) {
         client.publish(event);
@@ -155,7 +154,8 @@ class PlannerServiceIT extends PlanningGuarantees {
       }
       var other = TestModels.otherBundle();
       try (PlannerService service =
-          PlannerService.start(settings(prefix, folder), List.of(other), TensorFlowTowers::new)) {
+          PlannerService.start(
+              new PlannerParts(settings(prefix, folder), List.of(other), TensorFlowTowers::new))) {
         assertThat(service).isNotNull();
         List<ShardingPlan> plans = client.plans(2);
         assertThat(plans.get(1).origin().modelId()).isEqualTo(other.modelId());

@@ -80,7 +80,8 @@ abstract class PlanningGuarantees {
   }
 
   private static PlannerService start(ServiceSettings settings) throws Exception {
-    return PlannerService.start(settings, List.of(TestModels.bundle()), TensorFlowTowers::new);
+    return PlannerService.start(
+        new PlannerParts(settings, List.of(TestModels.bundle()), TensorFlowTowers::new));
   }
 
   /** A workload's life: nine plans, one generation that does not fit. */

@@ -104,48 +104,48 @@ public final class PoolLog implements AutoCloseable {
     TopologyTestDriver workload =
         driver(
             "workload",
-            WorkloadTopology.build(
-                topics,
-                registry,
-                new WorkloadStep(predictors),
-                ArrivingModels.allArrived(predictors::changes),
-                metrics,
-                retry));
+            new Skeleton(TopologyName.WORKLOAD, registry, topics, metrics, retry)
+                .topology(
+                    skeleton ->
+                        new WorkloadTopology(
+                            skeleton, new WorkloadStep(predictors), predictors::changes)));
     TopologyTestDriver planning =
         driver(
             "planning",
-            PlanningTopology.build(
-                topics,
-                registry,
-                new PlanningStep(
-                    predictors,
-                    PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                    new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
-                ArrivingModels.allArrived(() -> 0),
-                Runnable::run,
-                task -> {},
-                () -> 0,
-                metrics,
-                retry));
+            new Skeleton(TopologyName.PLANNING, registry, topics, metrics, retry)
+                .topology(
+                    skeleton ->
+                        new PlanningTopology(
+                            skeleton,
+                            new PlanningStep(
+                                predictors,
+                                PlanningSettings.eachGeneration(SearchSettings.QUICK),
+                                new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                            () -> 0,
+                            Runnable::run,
+                            task -> {},
+                            () -> 0)));
     curves =
         driver(
             "curves",
-            CurvesTopology.build(
-                topics,
-                registry,
-                new CurveStep(
-                    cluster -> predictors.of(cluster.hardware()),
-                    predictors::get,
-                    SearchSettings.QUICK),
-                ArrivingModels.allArrived(predictors::changes),
-                Runnable::run,
-                metrics,
-                retry));
+            new Skeleton(TopologyName.CURVES, registry, topics, metrics, retry)
+                .topology(
+                    skeleton ->
+                        new CurvesTopology(
+                            skeleton,
+                            new CurveStep(
+                                cluster -> predictors.of(cluster.hardware()),
+                                predictors::get,
+                                SearchSettings.QUICK),
+                            predictors::changes,
+                            Runnable::run)));
     pool =
         driver(
             "pool",
-            PoolTopology.build(
-                topics, registry, new PoolStep(AllocationPolicy.DEFAULTS), metrics, retry));
+            new Skeleton(TopologyName.POOL, registry, topics, metrics, retry)
+                .topology(
+                    skeleton ->
+                        new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));
     changes = input(workload, topics.of(WORKLOAD_CHANGES));
     predictions = output(workload, topics.of(COST_PREDICTIONS));
     predicted = input(planning, topics.of(COST_PREDICTIONS));

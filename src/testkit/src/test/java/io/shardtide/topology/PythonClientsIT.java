@@ -68,12 +68,13 @@ class PythonClientsIT {
             .build();
     service =
         PlannerService.start(
-            settings,
-            List.of(TestModels.bundle()),
-            TensorFlowTowers::new,
-            // With retraining on, measured costs become samples; there are too few here to train
-            // on.
-            Optional.of((champion, towers, recent, old, sources, seed) -> champion));
+            new PlannerParts(settings, List.of(TestModels.bundle()), TensorFlowTowers::new)
+                .with()
+                .trainer( // With retraining on, measured costs become samples; there are too few
+                    // here to train
+                    // on.
+                    Optional.of((champion, towers, recent, old, sources, seed) -> champion))
+                .build());
   }
 
   @AfterAll

@@ -71,11 +71,13 @@ class PythonSecurityIT {
     kafka.clients("planner").forEach((key, value) -> clients.put(key, value.toString()));
     planner =
         PlannerService.start(
-            TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
-                .kafka(clients)
-                .build(),
-            List.of(TestModels.bundle()),
-            PlainTowers::new);
+            new PlannerParts(
+                TestSettings.of(
+                        kafka.bootstrapServers(), registry.url(), PREFIX, data.resolve("state"))
+                    .kafka(clients)
+                    .build(),
+                List.of(TestModels.bundle()),
+                PlainTowers::new));
     admin = new LogClient(kafka.adminClients(), registry.url(), PREFIX);
     // A plan, and a record on each topic that is read.
     WorkloadChange first = event(set(1, Fixtures.GIB), upsert("a", 100_000, 64, 5));

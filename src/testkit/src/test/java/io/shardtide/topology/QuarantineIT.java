@@ -31,7 +31,6 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
@@ -77,19 +76,18 @@ class QuarantineIT {
 
   @AfterEach
   void stop() throws Exception {
-    Faults.INJECTED.remove();
     client.close();
     ((Logger) LoggerFactory.getLogger("io.shardtide")).detachAppender(logged);
   }
 
-  private PlannerService service(PlannerMetrics metrics, ServiceHealth health) throws Exception {
-    return PlannerService.start(
-        settings,
-        List.of(TestModels.bundle()),
-        TensorFlowTowers::new,
-        Optional.empty(),
-        metrics,
-        health);
+  private PlannerService service(PlannerMetrics metrics, ServiceHealth health, Faults faults)
+      throws Exception {
+    return faults.start(
+        new PlannerParts(settings, List.of(TestModels.bundle()), TensorFlowTowers::new)
+            .with()
+            .metrics(metrics)
+            .health(health)
+            .build());
   }
 
   private void publish(String workload, Change... changes) throws Exception {
@@ -128,10 +126,9 @@ class QuarantineIT {
 
   @Test
   void workloads_that_fail_wait_and_the_others_of_their_partition_go_on() throws Exception {
-    Faults.INJECTED.set(new Broken());
     PlannerMetrics metrics = new PlannerMetrics(meters);
     ServiceHealth health = ServiceHealth.watch(settings);
-    try (PlannerService service = service(metrics, health)) {
+    try (PlannerService service = service(metrics, health, new Broken())) {
       assertThat(service).isNotNull();
       for (String workload : List.of("before", "after", "unplanned", GOOD)) {
         publish(workload, set(2, 8 * Fixtures.GIB), upsert("a", 100_000, 64, 5));
@@ -180,9 +177,8 @@ class QuarantineIT {
       health.close();
     }
     // A restart tries again, and what waited is applied in order.
-    Faults.INJECTED.remove();
     try (PlannerService service =
-        service(PlannerMetrics.unread(), ServiceHealth.unwatched(settings))) {
+        service(PlannerMetrics.unread(), ServiceHealth.unwatched(settings), new Faults() {})) {
       assertThat(service).isNotNull();
       for (String workload : BAD.keySet()) {
         await()
@@ -212,7 +208,7 @@ class QuarantineIT {
   @Test
   void a_cluster_of_an_earlier_version_gets_a_quarantine() throws Exception {
     try (PlannerService service =
-        service(PlannerMetrics.unread(), ServiceHealth.unwatched(settings))) {
+        service(PlannerMetrics.unread(), ServiceHealth.unwatched(settings), new Faults() {})) {
       assertThat(service).isNotNull();
       publish(GOOD, set(2, 8 * Fixtures.GIB), upsert("a", 100_000, 64, 5));
       await().atMost(PATIENCE).until(() -> planned().contains(GOOD));
@@ -235,7 +231,7 @@ class QuarantineIT {
               check ->
                   check.check().equals("state") && check.status() == CheckResult.CheckStatus.OK);
       try (PlannerService service =
-          service(PlannerMetrics.unread(), ServiceHealth.unwatched(settings))) {
+          service(PlannerMetrics.unread(), ServiceHealth.unwatched(settings), new Faults() {})) {
         assertThat(service).isNotNull();
         publish(GOOD, upsert("b", 100_000, 64, 5));
         await()
@@ -265,7 +261,7 @@ class QuarantineIT {
   @Test
   void health_says_what_to_do_when_partitions_are_added() throws Exception {
     ServiceHealth health = ServiceHealth.watch(settings);
-    try (PlannerService service = service(PlannerMetrics.unread(), health);
+    try (PlannerService service = service(PlannerMetrics.unread(), health, new Faults() {});
         Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
       assertThat(service).isNotNull();
       publish(GOOD, set(2, 8 * Fixtures.GIB), upsert("a", 100_000, 64, 5));

@@ -99,12 +99,10 @@ class RegistryFaultsIT {
 
   private PlannerService start(ServiceSettings settings, ServiceHealth health) throws Exception {
     return PlannerService.start(
-        settings,
-        List.of(TestModels.bundle()),
-        TensorFlowTowers::new,
-        Optional.empty(),
-        PlannerMetrics.unread(),
-        health);
+        new PlannerParts(settings, List.of(TestModels.bundle()), TensorFlowTowers::new)
+            .with()
+            .health(health)
+            .build());
   }
 
   /** Waits until the workload topology waits for the registry, or no longer does. */

@@ -40,11 +40,15 @@ class RunningPlanIT {
   private PlannerService start(EmbeddedKafka kafka, DevelopmentRegistry registry, String state)
       throws Exception {
     return PlannerService.start(
-        TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve(state))
-            .build(),
-        List.of(TestModels.bundle()),
-        TensorFlowTowers::new,
-        Optional.of(Retraining::retrain));
+        new PlannerParts(
+                TestSettings.of(
+                        kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve(state))
+                    .build(),
+                List.of(TestModels.bundle()),
+                TensorFlowTowers::new)
+            .with()
+            .trainer(Optional.of(Retraining::retrain))
+            .build());
   }
 
   @Test

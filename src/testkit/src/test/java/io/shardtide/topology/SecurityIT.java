@@ -178,12 +178,13 @@ class SecurityIT {
 
   private PlannerService planner(ServiceSettings settings, ServiceHealth health) throws Exception {
     return PlannerService.start(
-        settings,
-        List.of(TestModels.bundle()),
-        TensorFlowTowers::new,
-        Optional.of((champion, towers, recent, old, sources, seed) -> TestModels.otherBundle()),
-        PlannerMetrics.unread(),
-        health);
+        new PlannerParts(settings, List.of(TestModels.bundle()), TensorFlowTowers::new)
+            .with()
+            .trainer(
+                Optional.of(
+                    (champion, towers, recent, old, sources, seed) -> TestModels.otherBundle()))
+            .health(health)
+            .build());
   }
 
   private Endpoint endpoint(String user) throws Exception {

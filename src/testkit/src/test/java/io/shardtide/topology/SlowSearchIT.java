@@ -24,7 +24,6 @@ import io.shardtide.testing.TestSettings;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.BiFunction;
@@ -44,13 +43,11 @@ class SlowSearchIT {
       BiFunction<GroupedProblem, SearchSettings, SearchResult> search)
       throws Exception {
     return PlannerService.start(
-        settings,
-        List.of(TestModels.bundle()),
-        TensorFlowTowers::new,
-        Optional.empty(),
-        PlannerMetrics.unread(),
-        health,
-        new Planner(InstantSource.system(), System::nanoTime, search));
+        new PlannerParts(settings, List.of(TestModels.bundle()), TensorFlowTowers::new)
+            .with()
+            .health(health)
+            .planner(new Planner(InstantSource.system(), System::nanoTime, search))
+            .build());
   }
 
   /** Returns a search that waits, for workloads with a table of some name, until it may end. */

@@ -63,17 +63,16 @@ class StateCheckIT {
   }
 
   private PlannerService planner() throws Exception {
-    return PlannerService.start(settings, List.of(TestModels.bundle()), PlainTowers::new);
+    return PlannerService.start(
+        new PlannerParts(settings, List.of(TestModels.bundle()), PlainTowers::new));
   }
 
   private PlannerService planner(ServiceHealth health) throws Exception {
     return PlannerService.start(
-        settings,
-        List.of(TestModels.bundle()),
-        PlainTowers::new,
-        Optional.empty(),
-        PlannerMetrics.unread(),
-        health);
+        new PlannerParts(settings, List.of(TestModels.bundle()), PlainTowers::new)
+            .with()
+            .health(health)
+            .build());
   }
 
   private static Admin admin() {

@@ -41,12 +41,17 @@ class TrainingRestartIT {
       EmbeddedKafka kafka, DevelopmentRegistry registry, RetrainingRun.RetrainingJob trainer)
       throws Exception {
     return PlannerService.start(
-        TestSettings.of(kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve("state"))
-            .training(TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).samples(100).build())
-            .build(),
-        List.of(TestModels.bundle()),
-        TensorFlowTowers::new,
-        Optional.of(trainer));
+        new PlannerParts(
+                TestSettings.of(
+                        kafka.bootstrapServers(), registry.url(), PREFIX, folder.resolve("state"))
+                    .training(
+                        TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS).samples(100).build())
+                    .build(),
+                List.of(TestModels.bundle()),
+                TensorFlowTowers::new)
+            .with()
+            .trainer(Optional.of(trainer))
+            .build());
   }
 
   @Test

@@ -83,12 +83,10 @@ class UnwritablePartitionsIT {
       try (ServiceHealth health = ServiceHealth.watch(settings);
           PlannerService planner =
               PlannerService.start(
-                  settings,
-                  List.of(TestModels.bundle()),
-                  PlainTowers::new,
-                  Optional.empty(),
-                  PlannerMetrics.unread(),
-                  health);
+                  new PlannerParts(settings, List.of(TestModels.bundle()), PlainTowers::new)
+                      .with()
+                      .health(health)
+                      .build());
           WorkloadPublisher publisher = WorkloadPublisher.connect(endpoint, "features");
           LogClient client = new LogClient(brokers.bootstrapServers(), registry.url(), prefix)) {
         await().atMost(PATIENCE).until(planner::isRunning);

@@ -96,12 +96,7 @@ class WrongPartitionIT {
             new ByteArraySerializer());
     try (PlannerService service =
         PlannerService.start(
-            settings,
-            List.of(TestModels.bundle()),
-            TensorFlowTowers::new,
-            Optional.empty(),
-            PlannerMetrics.unread(),
-            ServiceHealth.unwatched(settings))) {
+            new PlannerParts(settings, List.of(TestModels.bundle()), TensorFlowTowers::new))) {
       assertThat(service).isNotNull();
       int right =
           publish(

@@ -20,9 +20,8 @@ import io.shardtide.search.problem.SearchResult;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.step.Planner;
-import io.shardtide.topology.PlannerMetrics;
+import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
-import io.shardtide.topology.ServiceHealth;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.UnknownHardware;
@@ -121,9 +120,10 @@ final class BenchmarkCluster implements AutoCloseable {
       Function<ModelBundle, TowerPredictor> predictorOf)
       throws Exception {
     return PlannerService.start(
-        settings(bootstrapServers, registryUrl, stateDirectory, partitions, planning),
-        List.of(MODEL),
-        predictorOf);
+        new PlannerParts(
+            settings(bootstrapServers, registryUrl, stateDirectory, partitions, planning),
+            List.of(MODEL),
+            predictorOf));
   }
 
   /**
@@ -146,13 +146,13 @@ final class BenchmarkCluster implements AutoCloseable {
             partitions,
             PlanningSettings.DEFAULTS);
     return PlannerService.start(
-        settings,
-        Stream.concat(Stream.of(MODEL), more.stream()).toList(),
-        TensorFlowTowers::new,
-        Optional.empty(),
-        PlannerMetrics.unread(),
-        ServiceHealth.unwatched(settings),
-        new Planner(InstantSource.system(), System::nanoTime, search));
+        new PlannerParts(
+                settings,
+                Stream.concat(Stream.of(MODEL), more.stream()).toList(),
+                TensorFlowTowers::new)
+            .with()
+            .planner(new Planner(InstantSource.system(), System::nanoTime, search))
+            .build());
   }
 
   /** Starts the planner with another model, which is retrained on measured costs. */
@@ -162,15 +162,18 @@ final class BenchmarkCluster implements AutoCloseable {
       RetrainingRun.RetrainingJob retraining)
       throws Exception {
     return PlannerService.start(
-        settings(
-            bootstrapServers(),
-            registryUrl(),
-            stateDirectory(),
-            partitions,
-            PlanningSettings.DEFAULTS),
-        List.of(model),
-        predictorOf,
-        Optional.of(retraining));
+        new PlannerParts(
+                settings(
+                    bootstrapServers(),
+                    registryUrl(),
+                    stateDirectory(),
+                    partitions,
+                    PlanningSettings.DEFAULTS),
+                List.of(model),
+                predictorOf)
+            .with()
+            .trainer(Optional.of(retraining))
+            .build());
   }
 
   private static ServiceSettings settings(

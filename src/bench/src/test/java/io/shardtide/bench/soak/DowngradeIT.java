@@ -1,5 +1,6 @@
 package io.shardtide.bench.soak;
 
+import io.shardtide.testing.EarlierVersion;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -8,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class DowngradeIT extends RollingUpgrade {
   @Test
   void planners_are_downgraded_under_load() throws Exception {
-    startOnce(released());
-    replaceUnderLoad(present(), released());
+    startOnce(EarlierVersion.released());
+    replaceUnderLoad(present(), EarlierVersion.released());
   }
 }

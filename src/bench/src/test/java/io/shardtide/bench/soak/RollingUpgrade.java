@@ -19,7 +19,6 @@ import io.shardtide.growth.TableFill;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.replay.Verdict;
-import io.shardtide.testing.EarlierVersion;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RunningService;
@@ -54,13 +53,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Two planners are replaced by another version, one after the other, on three brokers, while
  * publishers and trainers go on: docs/OPERATING.md, Upgrades. Each planner keeps its state
- * directory. {@code -Dupgrade.from=COMMIT} names another released version.
+ * directory.
  */
 abstract class RollingUpgrade {
   private static final Logger log = LoggerFactory.getLogger(RollingUpgrade.class);
-
-  /** The last commit before planners had standby replicas. Replace it at each release. */
-  private static final String RELEASED = System.getProperty("upgrade.from", "8c5011d");
 
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final int PARTITIONS = 4;
@@ -180,10 +176,6 @@ abstract class RollingUpgrade {
                 end.getValue().offset() == 0
                     || (read.containsKey(end.getKey())
                         && read.get(end.getKey()).offset() >= end.getValue().offset()));
-  }
-
-  static String released() throws IOException, InterruptedException {
-    return EarlierVersion.classPath(RELEASED);
   }
 
   static String present() {

@@ -1,5 +1,6 @@
 package io.shardtide.bench.soak;
 
+import io.shardtide.testing.EarlierVersion;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -8,7 +9,7 @@ import org.junit.jupiter.api.Test;
 class UpgradeIT extends RollingUpgrade {
   @Test
   void planners_are_upgraded_under_load() throws Exception {
-    replaceUnderLoad(released(), present());
+    replaceUnderLoad(EarlierVersion.released(), present());
     turnOnGrowth();
   }
 }

@@ -1,0 +1,178 @@
+package io.shardtide.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.shardtide.testing.EarlierVersion;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The last release and this version, in turns on this machine. A figure is the least of its rounds,
+ * because noise only makes it larger; what looks slower is measured again before it is red.
+ */
+@Tag("nightly")
+class ReleasePairsIT {
+  private static final Logger log = LoggerFactory.getLogger(ReleasePairsIT.class);
+
+  private static final double SLOWER = 1.15;
+
+  /**
+   * Offline plans: of 0.2.0 a search ended where its starts did, now it has 8,000 evaluations a
+   * table, and finds plans that are 0.15% better.
+   */
+  private static final double SEARCHES_MORE = 4;
+
+  private static final int ROUNDS = 2;
+  private static final int MOST_ROUNDS = 5;
+  private static final long MINUTES = 5;
+
+  @TempDir private Path folder;
+
+  /** Returns figures of one round of a version, by name; the less the better. */
+  private interface Round {
+    Map<String, Double> measure(String classPath) throws Exception;
+  }
+
+  @Test
+  void a_change_has_its_plan_as_soon() throws Exception {
+    compare(
+        classPath ->
+            cells(
+                bench(classPath, "latency", "--changes", "60", "--per-second", "8"),
+                "26 tables",
+                "612 tables"),
+        SLOWER);
+  }
+
+  @Test
+  void a_change_takes_no_more_of_the_processor() throws Exception {
+    String load = "processor time per change, ";
+    compare(
+        classPath ->
+            cells(
+                bench(classPath, "load", "--workloads", "50", "--seconds", "20"),
+                load + "folding",
+                load + "planning"),
+        SLOWER);
+  }
+
+  @Test
+  void a_planner_starts_as_soon() throws Exception {
+    compare(
+        classPath ->
+            cells(
+                bench(classPath, "restart", "--workloads", "100", "--tables", "50"),
+                "100 workloads of 50 tables, state kept",
+                "100 workloads of 50 tables, state from"),
+        SLOWER);
+  }
+
+  @Test
+  void a_cold_plan_is_there_as_soon() throws Exception {
+    Path tasks = folder.resolve("tasks.jsonl");
+    try (InputStream in =
+        new GZIPInputStream(
+            Files.newInputStream(
+                Path.of("src/models/src/test/resources/reference/tasks/8gpu_dim16.jsonl.gz")))) {
+      Files.copy(in, tasks);
+    }
+    compare(
+        classPath -> {
+          long began = System.nanoTime();
+          run(
+              classPath,
+              "plan",
+              "--workloads",
+              tasks.toString(),
+              "--out",
+              folder.resolve("plans.jsonl").toString());
+          return Map.of("plan of NeuroShard's tasks", (System.nanoTime() - began) / 1e9);
+        },
+        SEARCHES_MORE);
+  }
+
+  private void compare(Round round, double most) throws Exception {
+    String released = EarlierVersion.released();
+    Map<String, Double> then = new HashMap<>();
+    Map<String, Double> now = new HashMap<>();
+    for (int r = 0; r < ROUNDS || (r < MOST_ROUNDS && worst(then, now) > most); r++) {
+      round.measure(released).forEach((name, figure) -> then.merge(name, figure, Math::min));
+      round
+          .measure(System.getProperty("java.class.path"))
+          .forEach((name, figure) -> now.merge(name, figure, Math::min));
+    }
+    now.forEach(
+        (name, figure) ->
+            log.info(
+                String.format(
+                    Locale.ROOT,
+                    "%-60s %8.2f, of the last release %8.2f: %.2f times",
+                    name,
+                    figure,
+                    then.get(name),
+                    figure / then.get(name))));
+    assertThat(worst(then, now)).as("%s of %s", now, then).isLessThanOrEqualTo(most);
+  }
+
+  private static double worst(Map<String, Double> then, Map<String, Double> now) {
+    return now.entrySet().stream()
+        .mapToDouble(of -> of.getValue() / then.get(of.getKey()))
+        .max()
+        .orElseThrow();
+  }
+
+  private List<List<String>> bench(String classPath, String... options) throws Exception {
+    List<String> arguments = new ArrayList<>(List.of("bench"));
+    arguments.addAll(List.of(options));
+    return BenchOutput.rows(run(classPath, arguments.toArray(String[]::new)));
+  }
+
+  /** Returns the first numbers of the rows whose names begin so. */
+  private static Map<String, Double> cells(List<List<String>> rows, String... names) {
+    Map<String, Double> cells = new HashMap<>();
+    for (String name : names) {
+      List<List<String>> of = rows.stream().filter(row -> row.get(0).startsWith(name)).toList();
+      assertThat(of).as("rows %s of %s", name, rows).hasSize(1);
+      cells.put(name, BenchOutput.number(of.get(0).get(1)));
+    }
+    return cells;
+  }
+
+  /** Runs a command of a version as its program does, and returns what it prints. */
+  private String run(String classPath, String... arguments) throws Exception {
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx2g",
+                "-XX:+UseSerialGC",
+                "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
+                "-cp",
+                classPath,
+                Shardtide.class.getName()));
+    command.addAll(List.of(arguments));
+    Path out = folder.resolve("out");
+    Path err = folder.resolve("err");
+    ProcessBuilder builder =
+        new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
+    builder.environment().put("TF_CPP_MIN_LOG_LEVEL", "2");
+    Process process = builder.start();
+    boolean ended = process.waitFor(MINUTES, TimeUnit.MINUTES);
+    process.destroyForcibly();
+    assertThat(ended && process.exitValue() == 0).as(Files.readString(err)).isTrue();
+    return Files.readString(out);
+  }
+}
