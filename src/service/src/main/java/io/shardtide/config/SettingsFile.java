@@ -92,18 +92,9 @@ public final class SettingsFile {
   /**
    * Reads a file.
    *
-   * @throws InvalidSettingsException if it is invalid, with all problems
-   * @throws IOException if it cannot be read
-   */
-  public static ServiceSettings read(Path file) throws IOException {
-    return read(file, warning -> {});
-  }
-
-  /**
-   * Reads a file.
-   *
    * @param warnings receives a sentence for each key of an earlier version
    * @throws InvalidSettingsException if it is invalid, with all problems
+   * @throws IOException if it cannot be read
    */
   public static ServiceSettings read(Path file, Consumer<String> warnings) throws IOException {
     String text;
@@ -120,12 +111,9 @@ public final class SettingsFile {
    * Reads the text of a file.
    *
    * @param name what to call it in errors
+   * @param warnings receives a sentence for each key of an earlier version
    * @throws InvalidSettingsException if it is invalid, with all problems
    */
-  static ServiceSettings parse(String name, String text) {
-    return parse(name, text, warning -> {});
-  }
-
   static ServiceSettings parse(String name, String text, Consumer<String> warnings) {
     List<String> twice = new ArrayList<>();
     Lines lines = new Lines(twice);
