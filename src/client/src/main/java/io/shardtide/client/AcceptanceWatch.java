@@ -1,9 +1,8 @@
 package io.shardtide.client;
 
 import io.shardtide.workload.SourcePosition;
-import java.util.LinkedHashSet;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
@@ -29,8 +28,8 @@ final class AcceptanceWatch {
   private final Supplier<? extends RuntimeException> notAccepted;
   private final Executor later;
 
-  /** What is being sent, in order. */
-  private final Set<Sent> waiting = new LinkedHashSet<>();
+  /** What was being sent at the last look or later, in order. */
+  private final List<Sent> waiting = new ArrayList<>();
 
   private boolean looks;
   private long look;
@@ -69,32 +68,18 @@ final class AcceptanceWatch {
    *
    * @param failedBefore failed logins before it was handed to the producer
    */
-  @SuppressWarnings("FutureReturnValueIgnored") // It completes as the argument does.
-  void watch(CompletableFuture<SourcePosition> event, double failedBefore) {
-    if (event.isDone()) {
-      return;
-    }
-    Sent sent = add(event, failedBefore);
-    event.whenComplete((position, error) -> remove(sent));
-  }
-
-  private synchronized Sent add(CompletableFuture<SourcePosition> event, double failedBefore) {
-    Sent sent = new Sent(event, failedBefore, look);
-    waiting.add(sent);
+  synchronized void watch(CompletableFuture<SourcePosition> event, double failedBefore) {
+    waiting.add(new Sent(event, failedBefore, look));
     if (!looks) {
       looks = true;
       later.execute(this::look);
     }
-    return sent;
-  }
-
-  private synchronized void remove(Sent sent) {
-    waiting.remove(sent);
   }
 
   private void look() {
     boolean isDue;
     synchronized (this) {
+      waiting.removeIf(sent -> sent.event().isDone());
       looks = !waiting.isEmpty();
       if (!looks) {
         return;

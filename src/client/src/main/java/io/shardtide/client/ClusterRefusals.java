@@ -7,7 +7,6 @@ import io.shardtide.tls.OwnCertificate;
 import io.shardtide.wire.Causes;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -17,7 +16,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.CommonClientConfigs;
-import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.config.SaslConfigs;
 import org.apache.kafka.common.errors.AuthenticationException;
 import org.apache.kafka.common.errors.ClusterAuthorizationException;
@@ -45,9 +43,10 @@ final class ClusterRefusals {
    * Returns an error of the same kind, whose message says what to do; the error itself if the
    * cluster refuses nothing.
    *
-   * @param operation what the client does with the topics that the error names
+   * @param operation what the client does with the topics that the error names: {@code Read} or
+   *     {@code Write}
    */
-  RuntimeException explain(RuntimeException error, AclOperation operation) {
+  RuntimeException explain(RuntimeException error, String operation) {
     return Causes.find(error, AuthenticationException.class)
         .<RuntimeException>map(e -> notAccepted(Optional.of(e)))
         .or(
@@ -58,18 +57,20 @@ final class ClusterRefusals {
   }
 
   private RuntimeException explain(
-      RefusedAccess refused, AclOperation operation, RuntimeException error) {
+      RefusedAccess refused, String operation, RuntimeException error) {
     Topics topics = endpoint.topics();
     Set<Extension> extensions =
         refused.names().stream()
             .flatMap(name -> topics.extensionOf(name).stream())
             .collect(Collectors.toSet());
+    // Clients read how far a group is, and join none.
+    String needed = refused.type() == ResourceType.GROUP ? "Describe" : operation;
     String message =
         "The Kafka cluster at %s refuses a request%s %s"
             .formatted(
                 endpoint.bootstrapServers(),
                 refused.names().isEmpty() ? ": " + RefusedAccess.sentence(refused.text()) : ".",
-                refused.needs(name -> operation(refused.type(), operation), role, extensions));
+                refused.needs(name -> needed, role, extensions));
     return switch (refused.type()) {
       case TOPIC ->
           (RuntimeException)
@@ -80,12 +81,6 @@ final class ClusterRefusals {
               new GroupAuthorizationException(message, refused.names().get(0)).initCause(error);
       default -> new ClusterAuthorizationException(message, error);
     };
-  }
-
-  /** Clients read how far a group is, and join none. */
-  private static String operation(ResourceType type, AclOperation operation) {
-    String name = (type == ResourceType.GROUP ? AclOperation.DESCRIBE : operation).name();
-    return name.charAt(0) + name.substring(1).toLowerCase(Locale.ROOT);
   }
 
   /**

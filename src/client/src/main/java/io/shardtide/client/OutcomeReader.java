@@ -5,7 +5,6 @@ import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
-import org.apache.kafka.common.acl.AclOperation;
 
 /** Finds the outcomes of events that were sent to one topic. */
 abstract class OutcomeReader implements AutoCloseable {
@@ -19,9 +18,7 @@ abstract class OutcomeReader implements AutoCloseable {
   OutcomeReader(Endpoint endpoint, Registry registry) {
     refusals = new ClusterRefusals(endpoint, Publisher.ROLE);
     reader =
-        endpoint
-            .reader(registry)
-            .onFailure(error -> pending.end(refusals.explain(error, AclOperation.READ)));
+        endpoint.reader(registry).onFailure(error -> pending.end(refusals.explain(error, "Read")));
   }
 
   /** Reads the topics of {@link #reader} and rejections. Closes everything if it fails. */
@@ -34,7 +31,7 @@ abstract class OutcomeReader implements AutoCloseable {
       reader.open();
     } catch (RuntimeException e) {
       close();
-      throw refusals.explain(e, AclOperation.READ);
+      throw refusals.explain(e, "Read");
     }
     reader.start("shardtide-outcomes");
   }

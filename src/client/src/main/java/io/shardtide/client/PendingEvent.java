@@ -21,14 +21,13 @@ public abstract sealed class PendingEvent<E, C, B extends PendingEvent<E, C, B>>
   final String source;
   final List<C> changes = new ArrayList<>();
   UUID eventId = UUID.randomUUID();
-  Instant occurredAt;
+  Instant occurredAt = Instant.now();
   private final Publisher<E> publisher;
 
   PendingEvent(Publisher<E> publisher, String key) {
     this.publisher = publisher;
     this.key = key;
     source = publisher.source;
-    occurredAt = publisher.clock.instant();
   }
 
   @SuppressWarnings("unchecked") // Each permitted class names itself.

@@ -2,14 +2,14 @@ package io.shardtide.client;
 
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.SourcePosition;
-import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 /**
@@ -20,20 +20,22 @@ final class PendingEvents {
   /** Rejections that are kept because they may arrive before the position of their event. */
   private static final int EARLY_REJECTIONS = 1000;
 
-  private final Map<UUID, PendingEvent> pending = new HashMap<>();
+  private final Map<UUID, SentEvent> pending = new ConcurrentHashMap<>();
   private final Map<SourcePosition, Outcome.Rejected> early =
-      new LinkedHashMap<>() {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<SourcePosition, Outcome.Rejected> eldest) {
-          return size() > EARLY_REJECTIONS;
-        }
-      };
-  private RuntimeException failure;
+      Collections.synchronizedMap(
+          new LinkedHashMap<>() {
+            @Override
+            protected boolean removeEldestEntry(
+                Map.Entry<SourcePosition, Outcome.Rejected> eldest) {
+              return size() > EARLY_REJECTIONS;
+            }
+          });
+  private volatile RuntimeException failure;
 
   /** An event without an outcome yet. */
-  private static final class PendingEvent {
+  private static final class SentEvent {
     private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
-    private Optional<SourcePosition> position = Optional.empty();
+    private volatile Optional<SourcePosition> position = Optional.empty();
   }
 
   /**
@@ -47,71 +49,51 @@ final class PendingEvents {
    */
   @SuppressWarnings("FutureReturnValueIgnored") // The outcome completes with failures.
   CompletableFuture<Outcome> send(UUID eventId, Supplier<CompletableFuture<SourcePosition>> send) {
-    CompletableFuture<Outcome> outcome = expect(eventId);
+    SentEvent event = new SentEvent();
+    if (pending.putIfAbsent(eventId, event) != null) {
+      throw new IllegalArgumentException(
+          "Event %s is pending already; send it again after its outcome".formatted(eventId));
+    }
+    if (failure != null) {
+      pending.remove(eventId);
+      throw new IllegalStateException(
+          "Outcomes are no longer received: " + failure.getMessage(), failure);
+    }
+    // Before the caller sees the outcome; and when the caller cancels, or times out.
+    CompletableFuture<Outcome> outcome =
+        event.outcome.whenComplete((decided, error) -> pending.remove(eventId, event));
+    outcome.whenComplete((decided, error) -> pending.remove(eventId, event));
     try {
       send.get()
           .whenComplete(
               (position, error) -> {
                 if (error == null) {
-                  sent(eventId, position);
+                  sent(event, position);
                 } else {
-                  fail(eventId, error);
+                  event.outcome.completeExceptionally(error);
                 }
               });
     } catch (RuntimeException e) {
-      fail(eventId, e);
+      event.outcome.completeExceptionally(e);
     }
     return outcome;
   }
 
-  private synchronized CompletableFuture<Outcome> expect(UUID eventId) {
-    if (failure != null) {
-      throw new IllegalStateException(
-          "Outcomes are no longer received: " + failure.getMessage(), failure);
-    }
-    PendingEvent added = new PendingEvent();
-    if (pending.putIfAbsent(eventId, added) != null) {
-      throw new IllegalArgumentException(
-          "Event %s is pending already; send it again after its outcome".formatted(eventId));
-    }
-    // Also when the caller cancels, or times out.
-    return added.outcome.whenComplete((outcome, error) -> remove(eventId));
-  }
-
-  private synchronized void remove(UUID eventId) {
-    pending.remove(eventId);
-  }
-
-  private void sent(UUID eventId, SourcePosition position) {
-    Outcome.Rejected rejection;
-    PendingEvent event;
-    synchronized (this) {
-      event = pending.get(eventId);
-      rejection = early.remove(position);
-      if (event != null) {
-        event.position = Optional.of(position);
-      }
-    }
-    if (event != null && rejection != null) {
+  private void sent(SentEvent event, SourcePosition position) {
+    event.position = Optional.of(position);
+    Outcome.Rejected rejection = early.remove(position);
+    if (rejection != null) {
       event.outcome.complete(rejection);
     }
   }
 
-  private void fail(UUID eventId, Throwable error) {
-    find(eventId).ifPresent(event -> event.outcome.completeExceptionally(error));
-  }
-
-  private synchronized Optional<PendingEvent> find(UUID eventId) {
-    return Optional.ofNullable(pending.get(eventId));
-  }
-
   /** Returns whether an event has no outcome yet. */
-  synchronized boolean contains(UUID eventId) {
+  boolean contains(UUID eventId) {
     return pending.containsKey(eventId);
   }
 
   /** Returns the positions of the events without an outcome that are written. */
-  synchronized Map<UUID, SourcePosition> written() {
+  Map<UUID, SourcePosition> written() {
     Map<UUID, SourcePosition> positions = new HashMap<>();
     pending.forEach((id, event) -> event.position.ifPresent(p -> positions.put(id, p)));
     return positions;
@@ -119,32 +101,25 @@ final class PendingEvents {
 
   /** Completes an event, if it is pending. */
   void accept(UUID eventId, Outcome.Accepted outcome) {
-    find(eventId).ifPresent(event -> event.outcome.complete(outcome));
+    Optional.ofNullable(pending.get(eventId)).ifPresent(event -> event.outcome.complete(outcome));
   }
 
   /** Completes the event that was rejected, now or when its position is known. */
   void reject(RejectedEvent rejected) {
     Outcome.Rejected outcome = new Outcome.Rejected(rejected.reason(), rejected.message());
-    Optional<PendingEvent> event;
-    synchronized (this) {
-      event =
-          pending.values().stream()
-              .filter(p -> p.position.equals(Optional.of(rejected.source())))
-              .findAny();
-      if (event.isEmpty()) {
-        early.put(rejected.source(), outcome);
+    // Kept first: the position may become known while it is looked for.
+    early.put(rejected.source(), outcome);
+    for (SentEvent event : pending.values()) {
+      if (event.position.equals(Optional.of(rejected.source()))) {
+        early.remove(rejected.source());
+        event.outcome.complete(outcome);
       }
     }
-    event.ifPresent(e -> e.outcome.complete(outcome));
   }
 
   /** Completes all events exceptionally, and takes no others. */
   void end(RuntimeException error) {
-    Collection<PendingEvent> all;
-    synchronized (this) {
-      failure = error;
-      all = List.copyOf(pending.values());
-    }
-    all.forEach(e -> e.outcome.completeExceptionally(error));
+    failure = error;
+    pending.values().forEach(event -> event.outcome.completeExceptionally(error));
   }
 }

@@ -5,6 +5,7 @@ import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.log.EndOffsets;
 import io.shardtide.log.StartPosition;
+import io.shardtide.wire.Causes;
 import io.shardtide.wire.EventHeaders;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
@@ -18,13 +19,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
-import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
-import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.header.Headers;
@@ -85,23 +84,24 @@ final class PendingOutcomes extends OutcomeReader {
     }
     try {
       compareOffsets(written);
-    } catch (RetriableException e) {
-      // The cluster does not answer now; the events stay pending.
     } catch (RuntimeException e) {
-      // A closed client fails in several ways.
-      if (!closing) {
-        throw e;
+      // While the cluster does not answer, events stay pending; a closed client fails in many ways.
+      if (!closing && Causes.find(e, RetriableException.class).isEmpty()) {
+        throw new IllegalStateException(
+            "The planner's offsets cannot be read: " + Causes.root(e).getMessage(), e);
       }
     }
   }
 
   private void compareOffsets(Map<UUID, SourcePosition> written) {
     Map<TopicPartition, OffsetAndMetadata> committed =
-        get(
-            admin
-                .listConsumerGroupOffsets(
-                    group, new ListConsumerGroupOffsetsOptions().timeoutMs(OFFSETS_TIMEOUT_MS))
-                .partitionsToOffsetAndMetadata());
+        admin
+            .listConsumerGroupOffsets(
+                group, new ListConsumerGroupOffsetsOptions().timeoutMs(OFFSETS_TIMEOUT_MS))
+            .partitionsToOffsetAndMetadata()
+            .toCompletionStage()
+            .toCompletableFuture()
+            .join();
     List<UUID> passed =
         written.keySet().stream().filter(id -> isPast(committed, written.get(id))).toList();
     if (!ends.keySet().containsAll(passed)) {
@@ -125,24 +125,6 @@ final class PendingOutcomes extends OutcomeReader {
     OffsetAndMetadata next =
         committed.get(new TopicPartition(position.topic(), position.partition()));
     return next != null && next.offset() > position.offset();
-  }
-
-  /**
-   * @throws RetriableException if the cluster does not answer
-   */
-  private static <T> T get(KafkaFuture<T> future) {
-    try {
-      return future.get();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("Interrupted while reading the planner's offsets", e);
-    } catch (ExecutionException e) {
-      if (e.getCause() instanceof RetriableException retriable) {
-        throw retriable;
-      }
-      throw new IllegalStateException(
-          "The planner's offsets cannot be read: " + e.getCause().getMessage(), e);
-    }
   }
 
   @Override

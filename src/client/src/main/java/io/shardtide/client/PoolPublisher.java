@@ -3,7 +3,6 @@ package io.shardtide.client;
 import static io.shardtide.wire.TopicType.POOL_CHANGES;
 
 import io.shardtide.pool.PoolChange;
-import java.time.InstantSource;
 
 /**
  * Publishes events of pools: their nodes, and the claims of workloads on them. Safe for use by
@@ -43,8 +42,8 @@ import java.time.InstantSource;
  * with {@code pools.enabled=true} was started there.
  */
 public final class PoolPublisher extends Publisher<PoolChange> {
-  private PoolPublisher(Endpoint endpoint, String source, InstantSource clock) {
-    super(endpoint, source, clock, POOL_CHANGES, PoolChange::eventId, PoolOutcomes::new);
+  private PoolPublisher(Endpoint endpoint, String source) {
+    super(endpoint, source, POOL_CHANGES, PoolChange::eventId, PoolOutcomes::new);
   }
 
   /**
@@ -54,12 +53,7 @@ public final class PoolPublisher extends Publisher<PoolChange> {
    * @param source name of the publisher, for people
    */
   public static PoolPublisher connect(Endpoint endpoint, String source) {
-    return connect(endpoint, source, InstantSource.system());
-  }
-
-  /** As {@link #connect(Endpoint, String)}, with the clock that dates events. */
-  public static PoolPublisher connect(Endpoint endpoint, String source, InstantSource clock) {
-    return new PoolPublisher(endpoint, source, clock);
+    return new PoolPublisher(endpoint, source);
   }
 
   /** Begins an event of a pool, with a random id. The planner applies an id once. */

@@ -4,7 +4,6 @@ import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.TopicType;
 import io.shardtide.workload.SourcePosition;
-import java.time.InstantSource;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -25,7 +24,6 @@ public abstract sealed class Publisher<E> implements AutoCloseable
   static final String ROLE = "publisher";
 
   final String source;
-  final InstantSource clock;
   private final Endpoint endpoint;
   private final Topic<E> topic;
   private final Function<E, UUID> idOf;
@@ -41,7 +39,6 @@ public abstract sealed class Publisher<E> implements AutoCloseable
    *
    * @param endpoint the cluster and the registry
    * @param source name of the publisher, for people
-   * @param clock dates events
    * @param type the events' topic
    * @param idOf returns an event's id
    * @param readers begins to read outcomes
@@ -49,12 +46,10 @@ public abstract sealed class Publisher<E> implements AutoCloseable
   Publisher(
       Endpoint endpoint,
       String source,
-      InstantSource clock,
       TopicType<E> type,
       Function<E, UUID> idOf,
       BiFunction<Endpoint, Registry, OutcomeReader> readers) {
     this.source = source;
-    this.clock = clock;
     this.endpoint = endpoint;
     topic = endpoint.topics().of(type);
     this.idOf = idOf;

@@ -10,7 +10,6 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.Metric;
-import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.Serializer;
@@ -88,9 +87,7 @@ final class RecordSender implements AutoCloseable {
     if (error instanceof TimeoutException) {
       return new ClusterUnavailableException(bootstrapServers, error);
     }
-    return error instanceof RuntimeException refused
-        ? refusals.explain(refused, AclOperation.WRITE)
-        : error;
+    return error instanceof RuntimeException refused ? refusals.explain(refused, "Write") : error;
   }
 
   /**

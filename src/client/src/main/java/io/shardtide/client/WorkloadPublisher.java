@@ -3,7 +3,6 @@ package io.shardtide.client;
 import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 
 import io.shardtide.workload.WorkloadChange;
-import java.time.InstantSource;
 
 /**
  * Publishes events: changes to the tables and the cluster of workloads. Safe for use by several
@@ -33,8 +32,8 @@ import java.time.InstantSource;
  * }</pre>
  */
 public final class WorkloadPublisher extends Publisher<WorkloadChange> {
-  private WorkloadPublisher(Endpoint endpoint, String source, InstantSource clock) {
-    super(endpoint, source, clock, WORKLOAD_CHANGES, WorkloadChange::eventId, PendingOutcomes::new);
+  private WorkloadPublisher(Endpoint endpoint, String source) {
+    super(endpoint, source, WORKLOAD_CHANGES, WorkloadChange::eventId, PendingOutcomes::new);
   }
 
   /**
@@ -44,12 +43,7 @@ public final class WorkloadPublisher extends Publisher<WorkloadChange> {
    * @param source name of the publisher, for people
    */
   public static WorkloadPublisher connect(Endpoint endpoint, String source) {
-    return connect(endpoint, source, InstantSource.system());
-  }
-
-  /** As {@link #connect(Endpoint, String)}, with the clock that dates events. */
-  public static WorkloadPublisher connect(Endpoint endpoint, String source, InstantSource clock) {
-    return new WorkloadPublisher(endpoint, source, clock);
+    return new WorkloadPublisher(endpoint, source);
   }
 
   /** Begins an event of a workload, with a random id. The planner applies an id once. */

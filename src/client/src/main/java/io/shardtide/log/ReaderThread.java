@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -35,6 +36,7 @@ final class ReaderThread {
   private final TopicReader reader;
   private final List<PeriodicTask> periodic = new ArrayList<>();
   private final CountDownLatch stopped = new CountDownLatch(1);
+  private final CompletableFuture<Void> ended = new CompletableFuture<>();
   private volatile Thread thread;
   private boolean behind = true;
 
@@ -78,6 +80,7 @@ final class ReaderThread {
         failed.accept(e);
       }
     } finally {
+      ended.complete(null);
       reader.close();
     }
   }
@@ -139,19 +142,8 @@ final class ReaderThread {
   /** Ends the loop and, on another thread, returns when it has ended. */
   void stop() {
     stopped.countDown();
-    if (thread == null || thread == Thread.currentThread()) {
-      return;
-    }
-    boolean interrupted = false;
-    while (thread.isAlive()) {
-      try {
-        thread.join();
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
+    if (thread != null && thread != Thread.currentThread()) {
+      ended.join();
     }
   }
 }

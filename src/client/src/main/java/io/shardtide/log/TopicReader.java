@@ -248,7 +248,7 @@ public final class TopicReader implements AutoCloseable {
   private List<TopicPartition> partitionsOf(Topic<?> topic) {
     List<PartitionInfo> found = consumer.partitionsFor(topic.name());
     if (found.isEmpty()) {
-      throw new MissingTopicException(topic.name(), topic.type().extension(), bootstrapServers);
+      throw new MissingTopicException(topic, bootstrapServers);
     }
     return found.stream()
         .map(info -> new TopicPartition(info.topic(), info.partition()))

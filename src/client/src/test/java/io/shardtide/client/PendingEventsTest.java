@@ -75,4 +75,14 @@ class PendingEventsTest {
         .isCompletedExceptionally();
     assertThat(events.contains(ID)).isFalse();
   }
+
+  @Test
+  void an_event_that_the_caller_gave_up_can_be_sent_again() {
+    CompletableFuture<Outcome> first = events.send(ID, () -> sent);
+    first.cancel(false);
+    assertThat(events.contains(ID)).isFalse();
+    CompletableFuture<Outcome> again = events.send(ID, () -> sent);
+    events.accept(ID, ACCEPTED);
+    assertThat(again).isCompletedWithValue(ACCEPTED);
+  }
 }

@@ -3,14 +3,9 @@ package io.shardtide.tls;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.FileTime;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLSocketFactory;
 import org.slf4j.Logger;
@@ -22,7 +17,7 @@ public final class ReloadingSocketFactory extends SSLSocketFactory {
 
   private final List<Path> files;
   private final Supplier<SSLSocketFactory> reader;
-  private Map<Path, Optional<FileTime>> read;
+  private List<Long> read;
   private SSLSocketFactory current;
 
   /**
@@ -36,20 +31,13 @@ public final class ReloadingSocketFactory extends SSLSocketFactory {
     current = reader.get();
   }
 
-  private Map<Path, Optional<FileTime>> modified() {
-    Map<Path, Optional<FileTime>> times = new HashMap<>();
-    for (Path file : files) {
-      try {
-        times.put(file, Optional.of(Files.getLastModifiedTime(file)));
-      } catch (IOException e) {
-        times.put(file, Optional.empty());
-      }
-    }
-    return times;
+  /** Returns when each file was changed; 0 for one that is not there. */
+  private List<Long> modified() {
+    return files.stream().map(file -> file.toFile().lastModified()).toList();
   }
 
   private synchronized SSLSocketFactory current() {
-    Map<Path, Optional<FileTime>> now = modified();
+    List<Long> now = modified();
     if (!now.equals(read)) {
       read = now;
       try {

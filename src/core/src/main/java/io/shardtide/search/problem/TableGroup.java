@@ -45,18 +45,13 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
     }
   }
 
-  /** Returns a group for each table, whatever its constraints. */
-  public static List<TableGroup> ofEach(List<TablePrediction> tables) {
-    return tables.stream().map(table -> new TableGroup(List.of(table))).toList();
-  }
-
   /**
    * Returns the groups of tables that must be on the same devices, in the order of their first
    * tables. A constraint that refers to a table that is not there has no effect.
    */
   public static List<TableGroup> of(List<TablePrediction> tables) {
     if (tables.stream().allMatch(t -> t.table().constraints().sameDevicesAs().isEmpty())) {
-      return ofEach(tables);
+      return tables.stream().map(table -> new TableGroup(List.of(table))).toList();
     }
     Map<String, Integer> positions = new LinkedHashMap<>();
     tables.forEach(table -> positions.put(table.table().name(), positions.size()));
