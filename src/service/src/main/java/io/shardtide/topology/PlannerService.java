@@ -149,8 +149,8 @@ public class PlannerService implements AutoCloseable {
               skeleton,
               new PlanningStep(models, settings.planning(), parts.planner()),
               models,
-              threads.liveSearches(),
-              threads.backgroundSearches(),
+              threads.liveSearches,
+              threads.backgroundSearches,
               System::nanoTime);
       case FEEDBACK ->
           new FeedbackTopology(skeleton, new FeedbackStep(models::isOtherHardware), models);
@@ -164,7 +164,7 @@ public class PlannerService implements AutoCloseable {
                   InstantSource.system()),
               hardware ->
                   models.of(hardware).map(current -> models.get(current.modelId()).bundle()),
-              threads.training(),
+              threads.training,
               System::nanoTime);
       case CURVES ->
           new CurvesTopology(
@@ -176,7 +176,7 @@ public class PlannerService implements AutoCloseable {
                   models::get,
                   SearchSettings.DEFAULTS),
               models,
-              threads.curves());
+              threads.curves);
       case POOL -> new PoolTopology(skeleton, new PoolStep(settings.allocation()));
       case GROWTH -> new GrowthTopology(skeleton, new GrowthStep(settings.capacities()));
     };
