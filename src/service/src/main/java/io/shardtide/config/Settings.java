@@ -27,6 +27,16 @@ public final class Settings {
   /** Prefix of settings that are passed to the registry's client. */
   public static final String REGISTRY = "registry.";
 
+  /** Prefixes of settings for some of Kafka Streams' clients only. */
+  private static final List<String> CLIENTS =
+      List.of(
+          "main.consumer.",
+          "restore.consumer.",
+          "global.consumer.",
+          "consumer.",
+          "producer.",
+          "admin.");
+
   private static final List<Setting<?>> ALL = new ArrayList<>();
   private static final PlanningSettings PLANNING = PlanningSettings.DEFAULTS;
   private static final TrainingPolicy TRAINING = TrainingPolicy.DEFAULTS;
@@ -356,6 +366,15 @@ public final class Settings {
           Values::token);
 
   private Settings() {}
+
+  /** Returns the name of a setting of Kafka without the prefix of the clients that it is for. */
+  public static String withoutClient(String name) {
+    return CLIENTS.stream()
+        .filter(name::startsWith)
+        .findFirst()
+        .map(client -> name.substring(client.length()))
+        .orElse(name);
+  }
 
   /** Returns the setting that turns an extension on. */
   static Setting<Boolean> enabling(Extension extension) {

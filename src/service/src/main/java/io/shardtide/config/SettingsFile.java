@@ -44,16 +44,6 @@ public final class SettingsFile {
    */
   private static final Map<String, String> OURS = ours();
 
-  /** Prefixes of settings for some of Kafka Streams' clients only. */
-  private static final List<String> CLIENTS =
-      List.of(
-          "main.consumer.",
-          "restore.consumer.",
-          "global.consumer.",
-          "consumer.",
-          "producer.",
-          "admin.");
-
   /** Key of {@link Settings#DEBOUNCE_MS} in 0.2.0. */
   private static final String EARLIER_DEBOUNCE = "planning.quiet.ms";
 
@@ -103,18 +93,9 @@ public final class SettingsFile {
   /**
    * Reads a file.
    *
-   * @throws InvalidSettingsException if it is invalid, with all problems
-   * @throws IOException if it cannot be read
-   */
-  public static ServiceSettings read(Path file) throws IOException {
-    return read(file, warning -> {});
-  }
-
-  /**
-   * Reads a file.
-   *
    * @param warnings receives a sentence for each key of an earlier version
    * @throws InvalidSettingsException if it is invalid, with all problems
+   * @throws IOException if it cannot be read
    */
   public static ServiceSettings read(Path file, Consumer<String> warnings) throws IOException {
     String text;
@@ -131,12 +112,9 @@ public final class SettingsFile {
    * Reads the text of a file.
    *
    * @param name what to call it in errors
+   * @param warnings receives a sentence for each key of an earlier version
    * @throws InvalidSettingsException if it is invalid, with all problems
    */
-  static ServiceSettings parse(String name, String text) {
-    return parse(name, text, warning -> {});
-  }
-
   static ServiceSettings parse(String name, String text, Consumer<String> warnings) {
     List<String> twice = new ArrayList<>();
     Lines lines = new Lines(twice);
@@ -376,7 +354,8 @@ public final class SettingsFile {
         (key, value) -> {
           if (key.startsWith(prefix)) {
             String name = key.substring(prefix.length());
-            String ours = prefix.equals(Settings.KAFKA) ? OURS.get(withoutClient(name)) : null;
+            String ours =
+                prefix.equals(Settings.KAFKA) ? OURS.get(Settings.withoutClient(name)) : null;
             if (ours != null) {
               problems.add("%s is not passed to Kafka; %s.".formatted(key, ours));
             } else if (prefix.equals(Settings.REGISTRY)
@@ -395,15 +374,6 @@ public final class SettingsFile {
           }
         });
     return passed;
-  }
-
-  /** Returns the name of a setting of Kafka without the prefix of the clients that it is for. */
-  private static String withoutClient(String name) {
-    return CLIENTS.stream()
-        .filter(name::startsWith)
-        .findFirst()
-        .map(client -> name.substring(client.length()))
-        .orElse(name);
   }
 
   private void unknown() {

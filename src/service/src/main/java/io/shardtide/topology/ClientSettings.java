@@ -20,16 +20,6 @@ import org.apache.kafka.streams.StreamsConfig;
 
 /** Finds settings that no Kafka client has, and those that one refuses. */
 public final class ClientSettings {
-  /** Prefixes of settings for some of Kafka Streams' clients only. */
-  private static final List<String> PREFIXES =
-      List.of(
-          StreamsConfig.MAIN_CONSUMER_PREFIX,
-          StreamsConfig.RESTORE_CONSUMER_PREFIX,
-          StreamsConfig.GLOBAL_CONSUMER_PREFIX,
-          StreamsConfig.CONSUMER_PREFIX,
-          StreamsConfig.PRODUCER_PREFIX,
-          StreamsConfig.ADMIN_CLIENT_PREFIX);
-
   private ClientSettings() {}
 
   /**
@@ -72,12 +62,7 @@ public final class ClientSettings {
     known.addAll(ProducerConfig.configNames());
     List<String> sentences = new ArrayList<>();
     for (String setting : new TreeSet<>(settings)) {
-      String name =
-          PREFIXES.stream()
-              .filter(setting::startsWith)
-              .findFirst()
-              .map(prefix -> setting.substring(prefix.length()))
-              .orElse(setting);
+      String name = Settings.withoutClient(setting);
       if (!known.contains(name) && !setting.startsWith(StreamsConfig.TOPIC_PREFIX)) {
         sentences.add(
             "No Kafka client has a setting %s%s.%s"

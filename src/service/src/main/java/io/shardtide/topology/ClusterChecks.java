@@ -1,10 +1,14 @@
 package io.shardtide.topology;
 
+import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
+import static io.shardtide.wire.TopicType.QUARANTINE;
+
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryClock;
 import io.shardtide.wire.RegistryUnavailableException;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.ByteSizes;
 import java.io.IOException;
@@ -20,6 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.DescribeClusterResult;
@@ -60,9 +65,11 @@ public final class ClusterChecks {
     checks.put("topics", this::topics);
     checks.put("replicas", this::replicas);
     checks.put("state", this::state);
-    checks.put("quarantine", () -> QuarantineCheck.run(admin, topics, settings));
+    checks.put("quarantine", () -> announced(QUARANTINE, "of this version", QuarantineCheck::read));
     if (settings.extensions().contains(Extension.GROWTH)) {
-      checks.put("forecasts", () -> ForecastCheck.run(admin, topics, settings));
+      checks.put(
+          "forecasts",
+          () -> announced(CURRENT_FORECASTS, "with growth.enabled=true", ForecastCheck::read));
     }
   }
 
@@ -125,6 +132,28 @@ public final class ClusterChecks {
       return CheckResult.failed(
           AuthorizationErrors.describe(e, settings),
           "correct what the brokers refuse, then run doctor again");
+    }
+  }
+
+  /**
+   * Reads what planners announce and do not read: a right that is missing stops none.
+   *
+   * @param planner a planner that has the topic
+   */
+  private CheckResult announced(
+      TopicType<?> type, String planner, Function<ServiceSettings, CheckResult> read)
+      throws InterruptedException, ExecutionException {
+    String topic = topics.of(type).name();
+    if (!admin.listTopics().names().get().contains(topic)) {
+      return CheckResult.ok("no planner %s has started yet".formatted(planner));
+    }
+    try {
+      return read.apply(settings);
+    } catch (RuntimeException e) {
+      return CheckResult.warning(
+          "%s cannot be read: %s".formatted(topic, AuthorizationErrors.describe(e, settings)),
+          "grant what ./shardtide acls --role dashboard%s prints"
+              .formatted(Extension.options(settings.extensions())));
     }
   }
 

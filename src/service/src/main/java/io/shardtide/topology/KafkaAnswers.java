@@ -87,6 +87,7 @@ final class KafkaAnswers {
     }
   }
 
+  /** Returns an answer, or throws what {@link #refused} makes of its error. */
   static <T> T get(String what, KafkaFuture<T> future) throws InterruptedException {
     try {
       return future.get();

@@ -47,12 +47,13 @@ class SettingsFileTest {
       """;
 
   static ServiceSettings parse(String more) {
-    return SettingsFile.parse("a.properties", LEAST + more);
+    return SettingsFile.parse("a.properties", LEAST + more, warning -> {});
   }
 
   static List<String> problems(String text) {
     return catchThrowableOfType(
-            InvalidSettingsException.class, () -> SettingsFile.parse("a.properties", text))
+            InvalidSettingsException.class,
+            () -> SettingsFile.parse("a.properties", text, warning -> {}))
         .problems();
   }
 
@@ -133,7 +134,8 @@ class SettingsFileTest {
             kafka.main.consumer.max.poll.records = 10
             registry.basic.auth.user.info = user:secret
             """
-                .formatted(a, b, token));
+                .formatted(a, b, token),
+            warning -> {});
     assertThat(settings)
         .isEqualTo(
             new ServiceSettings(
@@ -218,7 +220,8 @@ class SettingsFileTest {
             "registry.use.latest.version must be false, got \"true\": records would be written in"
                 + " another schema than their own, with values in wrong fields. Leave it out.",
             "http.port must be 0 to 65535; 0 for any free port, got \"65536\".");
-    assertThatThrownBy(() -> SettingsFile.parse("conf/a.properties", LEAST + "threads=x"))
+    assertThatThrownBy(
+            () -> SettingsFile.parse("conf/a.properties", LEAST + "threads=x", warning -> {}))
         .hasMessage(
             "conf/a.properties has 1 problem:\n"
                 + "  threads must be 1 to 256 threads, got \"x\": it is not a whole number.");
@@ -421,10 +424,10 @@ class SettingsFileTest {
   void unreadable_files_are_refused(@TempDir Path folder) throws IOException {
     Path file = folder.resolve("a.properties");
     Files.write(file, new byte[] {'a', '=', (byte) 0xff, (byte) 0xfe});
-    assertThatThrownBy(() -> SettingsFile.read(file))
+    assertThatThrownBy(() -> SettingsFile.read(file, warning -> {}))
         .hasMessageContaining("Line 1: text must be UTF-8, got byte 0xff.");
     Files.writeString(file, "a=\\u12");
-    assertThatThrownBy(() -> SettingsFile.read(file))
+    assertThatThrownBy(() -> SettingsFile.read(file, warning -> {}))
         .hasMessageContaining("not in the syntax of Java's properties");
     Path missing = folder.resolve("missing.avro");
     assertThat(problems(LEAST + "models=" + missing))
@@ -513,10 +516,10 @@ class SettingsFileTest {
   @Test
   void the_example_is_a_file_with_every_key_and_its_default() {
     String example = SettingsText.example();
-    assertThat(SettingsFile.parse("example", example).planning())
+    assertThat(SettingsFile.parse("example", example, warning -> {}).planning())
         .isEqualTo(PlanningSettings.DEFAULTS);
     String uncommented = example.replaceAll("(?m)^#(?=[a-z])", "");
-    ServiceSettings all = SettingsFile.parse("example", uncommented);
+    ServiceSettings all = SettingsFile.parse("example", uncommented, warning -> {});
     assertThat(all.topics()).isEqualTo(parse("").topics());
     assertThat(all.planning()).isEqualTo(PlanningSettings.DEFAULTS);
     assertThat(all.training()).isEqualTo(TrainingPolicy.DEFAULTS);

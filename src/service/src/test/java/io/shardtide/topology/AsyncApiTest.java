@@ -149,7 +149,8 @@ class AsyncApiTest {
         SettingsFile.read(
             Files.writeString(
                 folder.resolve("settings"),
-                "bootstrap.servers=h:1\nschema.registry.url=http://h\nstate.directory=s\n"));
+                "bootstrap.servers=h:1\nschema.registry.url=http://h\nstate.directory=s\n"),
+            warning -> {});
     assertThat(kafka.get("partitions").intValue()).isEqualTo(defaults.topics().partitions());
     assertThat(kafka.get("replicas").intValue()).isEqualTo(defaults.topics().replication());
     assertThat(defaults.topics().prefix()).isEqualTo(Topics.DEFAULT_PREFIX);

@@ -56,7 +56,7 @@ class PlatformSettingsTest {
   @ParameterizedTest
   @MethodSource("files")
   void every_client_takes_them(Path file) throws Exception {
-    ServiceSettings settings = SettingsFile.read(file);
+    ServiceSettings settings = SettingsFile.read(file, warning -> {});
     assertThat(settings.topics().replication()).isEqualTo(3);
     assertThat(ClientSettings.unknown(settings.connection().kafka().keySet())).isEmpty();
     Map<String, Object> clients = clients(settings);
@@ -113,7 +113,8 @@ class PlatformSettingsTest {
     System.setProperty(allowed, url);
     OAuthBearerLoginCallbackHandler login = new OAuthBearerLoginCallbackHandler();
     try {
-      ServiceSettings settings = SettingsFile.read(FOLDER.resolve("oauth.properties"));
+      ServiceSettings settings =
+          SettingsFile.read(FOLDER.resolve("oauth.properties"), warning -> {});
       Map<String, Object> clients = clients(settings);
       clients.put(SaslConfigs.SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL, url);
       AdminClientConfig admin = new AdminClientConfig(clients);

@@ -62,7 +62,8 @@ class HelmChartTest {
             .replace("/etc/shardtide/settings", parts.toString())
             .replace("/run/shardtide", folder.toString());
     assertThat(run(List.of("bash", "-c", join))).isEmpty();
-    ServiceSettings settings = SettingsFile.read(folder.resolve("shardtide.properties"));
+    ServiceSettings settings =
+        SettingsFile.read(folder.resolve("shardtide.properties"), warning -> {});
     assertThat(settings.connection().kafka())
         .containsEntry("security.protocol", "SASL_SSL")
         .containsEntry("ssl.truststore.password", "p");

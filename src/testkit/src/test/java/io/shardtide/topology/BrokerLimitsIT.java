@@ -117,7 +117,8 @@ class BrokerLimitsIT {
                     SharedCluster.registry().url(),
                     data.resolve(prefix),
                     prefix,
-                    more)));
+                    more)),
+        warning -> {});
   }
 
   private static PlannerService planner(ServiceSettings settings, ServiceHealth health)
