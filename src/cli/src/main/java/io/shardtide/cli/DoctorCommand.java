@@ -65,7 +65,7 @@ final class DoctorCommand implements Callable<Integer> {
       return CommandLine.ExitCode.USAGE;
     }
     List<CheckResult> results = new ArrayList<>();
-    results.add(settings(settings));
+    results.add(settings(settings).named("settings"));
     KafkaLogSummary quietLog =
         KafkaLogSummary.start(
             settings.connection().bootstrapServers(), spec.commandLine().getErr());
@@ -74,7 +74,7 @@ final class DoctorCommand implements Callable<Integer> {
     } finally {
       quietLog.close();
     }
-    results.add(models(settings));
+    results.add(models(settings).named("models"));
     PrintWriter out = spec.commandLine().getOut();
     out.print(json ? json(results) : table(results));
     out.flush();
@@ -86,13 +86,12 @@ final class DoctorCommand implements Callable<Integer> {
   private CheckResult settings(ServiceSettings settings) {
     Optional<String> refusal = ClientSettings.refusal(settings);
     if (refusal.isPresent()) {
-      return CheckResult.failed("settings", refusal.get(), "correct it in " + config);
+      return CheckResult.failed(refusal.get(), "correct it in " + config);
     }
     List<String> unknown = ClientSettings.unknown(settings.connection().kafka().keySet());
     return unknown.isEmpty()
-        ? CheckResult.ok("settings", config + " is valid")
+        ? CheckResult.ok(config + " is valid")
         : CheckResult.warning(
-            "settings",
             String.join(" ", unknown),
             "correct the names in %s; Kafka's clients get them as they are".formatted(config));
   }
@@ -112,18 +111,16 @@ final class DoctorCommand implements Callable<Integer> {
       String finding = "for " + String.join(", ", found);
       return simulated
           ? CheckResult.warning(
-              "models",
               finding,
               "predicted milliseconds of simulated hardware are a simulator's; name your hardware in the"
                   + " cluster, train a model on samples of your machines (collect, pretrain) and set"
                   + " models=FILE")
-          : CheckResult.ok("models", finding);
+          : CheckResult.ok(finding);
     } catch (IOException | IllegalArgumentException e) {
       return CheckResult.failed(
-          "models", Errors.describe(e), "correct models= in the settings, or remove it");
+          Errors.describe(e), "correct models= in the settings, or remove it");
     } catch (UnsatisfiedLinkError | NoClassDefFoundError e) {
       return CheckResult.failed(
-          "models",
           "TensorFlow's library cannot be loaded: " + Errors.describe(e),
           "run on linux-x86_64 with glibc, or build for your platform; docs/CONTRIBUTING.md,"
               + " Platforms");

@@ -6,6 +6,7 @@ import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.learn.PageHinkley;
 import io.shardtide.plan.ColumnCuts;
 import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.SearchSettingsBuilder;
 import io.shardtide.pool.AllocationPolicy;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.state.TrainingPolicy;
@@ -13,7 +14,6 @@ import io.shardtide.state.TrainingPolicyBuilder;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.ForUpgradeFrom;
 import io.shardtide.wire.Registry;
-import io.shardtide.workload.UnknownHardware;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
@@ -67,53 +67,36 @@ public final class SettingsFile {
 
   private static Map<String, String> ours() {
     Map<String, String> ours = new HashMap<>();
-    ours.put("bootstrap.servers", "set bootstrap.servers");
-    ours.put("application.id", "set topics.prefix, which determines it");
-    ours.put("group.id", "set topics.prefix, which determines it");
-    ours.put("state.dir", "set state.directory");
-    ours.put("num.stream.threads", "set threads");
-    ours.put("num.standby.replicas", "set standby.replicas");
-    ours.put("replication.factor", "set topics.replication");
-    ours.put("processing.guarantee", "leave it out; it is exactly_once_v2, which plans rely on");
-    ours.put("isolation.level", "leave it out; it is read_committed, which plans rely on");
-    ours.put("enable.auto.commit", "leave it out; transactions commit");
-    ours.put("auto.offset.reset", "leave it out; a planner reads all records of its topics");
-    ours.put(
-        "group.protocol",
-        "leave it out; it is classic: with another one the brokers, not the planner, set how long a"
-            + " session is and how many standby replicas there are");
-    ours.put("transactional.id", "leave it out; Kafka Streams names its transactions");
-    ours.put(
-        "transaction.two.phase.commit.enable",
-        "leave it out; the transaction of a planner that ends would stay open");
-    ours.put("acks", "leave it out; it is all, which exactly_once_v2 needs");
-    ours.put("enable.idempotence", "leave it out; it is true, which exactly_once_v2 needs");
-    for (String partitioner : List.of("partitioner.class", "partitioner.ignore.keys")) {
-      ours.put(
-          partitioner,
-          "leave it out; all records of a workload are on the partition of its key's hash");
-    }
-    for (String handler :
-        List.of(
-            "deserialization.exception.handler",
-            "default.deserialization.exception.handler",
-            "processing.exception.handler",
-            "production.exception.handler",
-            "default.production.exception.handler")) {
-      ours.put(handler, "leave it out; no record that fails may be skipped");
-    }
-    for (String form :
-        List.of(
-            "key.serializer",
-            "value.serializer",
-            "key.deserializer",
-            "value.deserializer",
-            "default.key.serde",
-            "default.value.serde")) {
-      ours.put(form, "leave it out; each topic has its own");
-    }
-    ours.put("default.timestamp.extractor", "leave it out; each topic has its own");
-    ours.put("topic.cleanup.policy", "leave it out; changelogs that are not compacted lose state");
+    """
+    bootstrap.servers: set bootstrap.servers
+    application.id group.id: set topics.prefix, which determines it
+    state.dir: set state.directory
+    num.stream.threads: set threads
+    num.standby.replicas: set standby.replicas
+    replication.factor: set topics.replication
+    processing.guarantee: leave it out; it is exactly_once_v2, which plans rely on
+    isolation.level: leave it out; it is read_committed, which plans rely on
+    enable.auto.commit: leave it out; transactions commit
+    auto.offset.reset: leave it out; a planner reads all records of its topics
+    group.protocol: leave it out; it is classic: with another one the brokers, not the planner, \
+    set how long a session is and how many standby replicas there are
+    transactional.id: leave it out; Kafka Streams names its transactions
+    transaction.two.phase.commit.enable: leave it out; the transaction of a planner that ends \
+    would stay open
+    acks: leave it out; it is all, which exactly_once_v2 needs
+    enable.idempotence: leave it out; it is true, which exactly_once_v2 needs
+    partitioner.class partitioner.ignore.keys: leave it out; all records of a workload are on \
+    the partition of its key's hash
+    deserialization.exception.handler default.deserialization.exception.handler \
+    processing.exception.handler production.exception.handler \
+    default.production.exception.handler: leave it out; no record that fails may be skipped
+    key.serializer value.serializer key.deserializer value.deserializer default.key.serde \
+    default.value.serde default.timestamp.extractor: leave it out; each topic has its own
+    topic.cleanup.policy: leave it out; changelogs that are not compacted lose state
+    """
+        .lines()
+        .map(line -> line.split(": ", 2))
+        .forEach(row -> List.of(row[0].split(" ")).forEach(key -> ours.put(key, row[1])));
     return Map.copyOf(ours);
   }
 
@@ -168,11 +151,11 @@ public final class SettingsFile {
     SettingsFile file = new SettingsFile(values);
     file.earlierKeys(warnings);
     file.problems.addAll(twice);
-    Optional<ServiceSettings> settings = file.settings();
+    ServiceSettings settings = file.settings();
     if (!file.problems.isEmpty()) {
       throw new InvalidSettingsException(name, file.problems);
     }
-    return settings.orElseThrow();
+    return settings;
   }
 
   /** Reads the keys of 0.2.0 that were renamed or removed since. */
@@ -231,97 +214,70 @@ public final class SettingsFile {
   }
 
   /** Returns the settings; meaningless if there are problems. */
-  private Optional<ServiceSettings> settings() {
-    ConnectionSettings connection =
-        new ConnectionSettings(
-            get(Settings.BOOTSTRAP_SERVERS),
-            get(Settings.REGISTRY_URL),
-            passed(Settings.KAFKA),
-            passed(Settings.REGISTRY));
-    TopicSettings topics =
-        new TopicSettings(
-            get(Settings.TOPICS_PREFIX),
-            Math.toIntExact(get(Settings.TOPICS_PARTITIONS)),
-            Math.toIntExact(get(Settings.TOPICS_REPLICATION)));
-    StreamsSettings streams =
-        new StreamsSettings(
-            get(Settings.STATE_DIRECTORY),
-            Math.toIntExact(get(Settings.THREADS)),
-            Math.toIntExact(get(Settings.STANDBY_REPLICAS)));
-    List<Path> models = get(Settings.MODELS);
-    UnknownHardware unknownHardware = get(Settings.UNKNOWN_HARDWARE);
-    Optional<PlanningSettings> planning = planning();
-    TrainingPolicy training = training();
-    Set<Extension> extensions = extensions();
-    Optional<AllocationPolicy> allocation = allocation();
-    Optional<CapacityPolicy> capacities = capacities();
-    Optional<HttpSettings> http =
-        combine(
-            List.of(Settings.HTTP_HOST, Settings.HTTP_TOKEN),
-            () ->
-                new HttpSettings(
-                    get(Settings.HTTP_HOST),
-                    Math.toIntExact(get(Settings.HTTP_PORT)),
-                    get(Settings.HTTP_TOKEN)));
+  private ServiceSettings settings() {
+    ServiceSettings settings =
+        new ServiceSettings(
+            new ConnectionSettings(
+                get(Settings.BOOTSTRAP_SERVERS),
+                get(Settings.REGISTRY_URL),
+                passed(Settings.KAFKA),
+                passed(Settings.REGISTRY)),
+            new TopicSettings(
+                get(Settings.TOPICS_PREFIX),
+                Math.toIntExact(get(Settings.TOPICS_PARTITIONS)),
+                Math.toIntExact(get(Settings.TOPICS_REPLICATION))),
+            new StreamsSettings(
+                get(Settings.STATE_DIRECTORY),
+                Math.toIntExact(get(Settings.THREADS)),
+                Math.toIntExact(get(Settings.STANDBY_REPLICAS))),
+            get(Settings.MODELS),
+            get(Settings.UNKNOWN_HARDWARE),
+            planning(),
+            training(),
+            extensions(),
+            allocation(),
+            capacities(),
+            combine(
+                HttpSettings.DEFAULTS,
+                List.of(Settings.HTTP_HOST, Settings.HTTP_TOKEN),
+                () ->
+                    new HttpSettings(
+                        get(Settings.HTTP_HOST),
+                        Math.toIntExact(get(Settings.HTTP_PORT)),
+                        get(Settings.HTTP_TOKEN))));
     unknown();
-    return planning.isEmpty() || allocation.isEmpty() || capacities.isEmpty() || http.isEmpty()
-        ? Optional.empty()
-        : Optional.of(
-            new ServiceSettings(
-                connection,
-                topics,
-                streams,
-                models,
-                unknownHardware,
-                planning.get(),
-                training,
-                extensions,
-                allocation.get(),
-                capacities.get(),
-                http.get()));
+    return settings;
   }
 
-  private Optional<PlanningSettings> planning() {
-    double bandwidth = get(Settings.MOVE_BANDWIDTH);
-    double overhead = get(Settings.MOVE_OVERHEAD_MS);
-    double reshard = get(Settings.RESHARD_MS);
-    double risk = get(Settings.RISK);
-    double exploration = get(Settings.EXPLORATION);
+  private PlanningSettings planning() {
     SearchSettings quick =
         new SearchSettings(
             get(Settings.QUICK_EVALUATIONS),
             get(Settings.QUICK_REPAIR),
-            bandwidth,
-            overhead,
-            reshard,
+            get(Settings.MOVE_BANDWIDTH),
+            get(Settings.MOVE_OVERHEAD_MS),
+            get(Settings.RESHARD_MS),
             get(Settings.PAYBACK_STEPS),
             ColumnCuts.EQUAL,
-            risk);
+            get(Settings.RISK));
     SearchSettings deep =
-        new SearchSettings(
-            get(Settings.DEEP_EVALUATIONS),
-            get(Settings.DEEP_REPAIR),
-            bandwidth,
-            overhead,
-            reshard,
-            get(Settings.DEEP_PAYBACK_STEPS),
-            ColumnCuts.EQUAL,
-            risk);
-    Optional<SearchSettings> background =
-        get(Settings.DEEP_ON) ? Optional.of(deep) : Optional.empty();
-    Duration backgroundAfter = Duration.ofMillis(get(Settings.DEEP_AFTER_MS));
-    double gain = get(Settings.DEEP_GAIN);
+        SearchSettingsBuilder.builder(quick)
+            .evaluationsPerTable(get(Settings.DEEP_EVALUATIONS))
+            .repairEvaluations(get(Settings.DEEP_REPAIR))
+            .paybackSteps(get(Settings.DEEP_PAYBACK_STEPS))
+            .build();
     return combine(
+        PlanningSettings.DEFAULTS,
         List.of(Settings.DEBOUNCE_MS, Settings.LONGEST_WAIT_MS),
         () ->
             new PlanningSettings(
                 Duration.ofMillis(get(Settings.DEBOUNCE_MS)),
                 Duration.ofMillis(get(Settings.LONGEST_WAIT_MS)),
                 quick,
-                background,
-                backgroundAfter,
-                gain,
-                exploration));
+                Optional.of(deep).filter(search -> get(Settings.DEEP_ON)),
+                Duration.ofMillis(get(Settings.DEEP_AFTER_MS)),
+                get(Settings.DEEP_GAIN),
+                get(Settings.EXPLORATION)));
   }
 
   private TrainingPolicy training() {
@@ -342,45 +298,44 @@ public final class SettingsFile {
         .collect(Collectors.toSet());
   }
 
-  private Optional<AllocationPolicy> allocation() {
-    int adjusted = Math.toIntExact(get(Settings.POOLS_ADJUSTED));
-    double fairnessLoss = get(Settings.POOLS_FAIRNESS_LOSS);
+  private AllocationPolicy allocation() {
     return combine(
+        AllocationPolicy.DEFAULTS,
         List.of(Settings.POOLS_ADJUSTMENT, Settings.POOLS_PAYBACK),
         () ->
             new AllocationPolicy(
-                adjusted,
-                fairnessLoss,
+                Math.toIntExact(get(Settings.POOLS_ADJUSTED)),
+                get(Settings.POOLS_FAIRNESS_LOSS),
                 get(Settings.POOLS_ADJUSTMENT),
                 get(Settings.POOLS_PAYBACK),
                 AllocationPolicy.DEFAULTS.solverIterations()));
   }
 
-  private Optional<CapacityPolicy> capacities() {
-    double leastHitGain = get(Settings.GROWTH_LEAST_HIT_GAIN);
+  private CapacityPolicy capacities() {
     return combine(
+        CapacityPolicy.DEFAULTS,
         List.of(Settings.GROWTH_LEAD, Settings.GROWTH_COVER, Settings.GROWTH_WARNING),
         () ->
             new CapacityPolicy(
                 get(Settings.GROWTH_LEAD),
                 get(Settings.GROWTH_COVER),
                 get(Settings.GROWTH_WARNING),
-                leastHitGain));
+                get(Settings.GROWTH_LEAST_HIT_GAIN)));
   }
 
   /**
    * Builds a record that checks how settings fit together; reports what it rejects, unless one of
-   * the settings is invalid by itself.
+   * the settings is invalid by itself, and returns another one.
    */
-  private <T> Optional<T> combine(List<Setting<?>> settings, Supplier<T> part) {
+  private <T> T combine(T otherwise, List<Setting<?>> settings, Supplier<T> part) {
     try {
-      return Optional.of(part.get());
+      return part.get();
     } catch (IllegalArgumentException e) {
       List<String> keys = settings.stream().map(Setting::key).toList();
       if (keys.stream().noneMatch(invalid::contains)) {
         problems.add("%s: %s.".formatted(String.join(" and ", keys), e.getMessage()));
       }
-      return Optional.empty();
+      return otherwise;
     }
   }
 

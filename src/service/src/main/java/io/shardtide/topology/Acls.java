@@ -14,12 +14,13 @@ import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import io.shardtide.config.ShellWord;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
@@ -89,74 +90,38 @@ public final class Acls {
   }
 
   private void publisher() {
-    topic(topics.of(WORKLOAD_CHANGES).name(), AclOperation.WRITE, "publishes changes");
-    topic(topics.of(COST_PREDICTIONS).name(), AclOperation.READ, "reads that a change was applied");
-    topic(topics.of(REJECTED_EVENTS).name(), AclOperation.READ, "reads why a change was rejected");
-    add(
-        ResourceType.GROUP,
-        TopologyName.WORKLOAD.applicationId(prefix),
-        PatternType.LITERAL,
-        AclOperation.DESCRIBE,
-        "reads the planner's progress, for changes without output");
+    topic(WORKLOAD_CHANGES, AclOperation.WRITE, "publishes changes");
+    topic(COST_PREDICTIONS, AclOperation.READ, "reads that a change was applied");
+    topic(REJECTED_EVENTS, AclOperation.READ, "reads why a change was rejected");
+    progress("reads the planner's progress, for changes without output");
     if (extensions.contains(Extension.POOLS)) {
       both(topics.of(POOL_CHANGES).name(), "publishes changes of pools, reads what others changed");
-      topic(
-          topics.of(CURRENT_ALLOCATIONS).name(),
-          AclOperation.READ,
-          "reads that a change of a pool was applied");
+      topic(CURRENT_ALLOCATIONS, AclOperation.READ, "reads that a change of a pool was applied");
     }
   }
 
   private void trainer() {
-    topic(
-        topics.of(CURRENT_PLANS).name(),
-        AclOperation.READ,
-        "reads the latest plan of each workload");
-    topic(topics.of(PLAN_STATUS).name(), AclOperation.WRITE, "reports on plans");
-    topic(topics.of(MEASURED_COSTS).name(), AclOperation.WRITE, "reports measured costs");
+    topic(CURRENT_PLANS, AclOperation.READ, "reads the latest plan of each workload");
+    topic(PLAN_STATUS, AclOperation.WRITE, "reports on plans");
+    topic(MEASURED_COSTS, AclOperation.WRITE, "reports measured costs");
     if (extensions.contains(Extension.POOLS)) {
-      topic(
-          topics.of(CURRENT_ALLOCATIONS).name(),
-          AclOperation.READ,
-          "reads which nodes of a pool a workload has");
+      topic(CURRENT_ALLOCATIONS, AclOperation.READ, "reads which nodes of a pool a workload has");
     }
     if (extensions.contains(Extension.GROWTH)) {
-      topic(
-          topics.of(TABLE_FILLS).name(), AclOperation.WRITE, "reports how full hashed tables are");
+      topic(TABLE_FILLS, AclOperation.WRITE, "reports how full hashed tables are");
     }
   }
 
   private void reader(String topicReason, String groupReason) {
-    topics.all().forEach(topic -> topic(topic.name(), AclOperation.READ, topicReason));
-    add(
-        ResourceType.GROUP,
-        TopologyName.WORKLOAD.applicationId(prefix),
-        PatternType.LITERAL,
-        AclOperation.DESCRIBE,
-        groupReason);
+    topics.all().forEach(topic -> topic(topic.type(), AclOperation.READ, topicReason));
+    progress(groupReason);
   }
 
   private void planner() {
-    String create = "creates missing topics, changelogs included";
-    add(ResourceType.TOPIC, prefix, PatternType.PREFIXED, AclOperation.CREATE, create);
-    add(
-        ResourceType.TOPIC,
-        prefix,
-        PatternType.PREFIXED,
-        AclOperation.DESCRIBE_CONFIGS,
-        "checks the topics' settings");
-    add(
-        ResourceType.GROUP,
-        prefix,
-        PatternType.PREFIXED,
-        AclOperation.READ,
-        "joins consumer groups and commits offsets");
-    add(
-        ResourceType.TRANSACTIONAL_ID,
-        prefix,
-        PatternType.PREFIXED,
-        AclOperation.WRITE,
-        "exactly-once processing");
+    all(ResourceType.TOPIC, AclOperation.CREATE, "creates missing topics, changelogs included");
+    all(ResourceType.TOPIC, AclOperation.DESCRIBE_CONFIGS, "checks the topics' settings");
+    all(ResourceType.GROUP, AclOperation.READ, "joins consumer groups and commits offsets");
+    all(ResourceType.TRANSACTIONAL_ID, AclOperation.WRITE, "exactly-once processing");
     both(topics.of(COST_MODELS).name(), "reads and publishes models");
     ofTopologies(TopologyName.inUse(Set.of()));
     ofTopologies(TopologyName.inUse(extensions));
@@ -176,8 +141,8 @@ public final class Acls {
           Stream.of(writers.map("written by "::concat), readers.map("read by "::concat))
               .flatMap(Optional::stream)
               .collect(Collectors.joining("; "));
-      readers.ifPresent(some -> topic(topic.name(), AclOperation.READ, reason));
-      writers.ifPresent(some -> topic(topic.name(), AclOperation.WRITE, reason));
+      readers.ifPresent(some -> topic(topic.type(), AclOperation.READ, reason));
+      writers.ifPresent(some -> topic(topic.type(), AclOperation.WRITE, reason));
     }
   }
 
@@ -190,12 +155,26 @@ public final class Acls {
   }
 
   private void both(String topic, String reason) {
-    topic(topic, AclOperation.READ, reason);
-    topic(topic, AclOperation.WRITE, reason);
+    add(ResourceType.TOPIC, topic, PatternType.LITERAL, AclOperation.READ, reason);
+    add(ResourceType.TOPIC, topic, PatternType.LITERAL, AclOperation.WRITE, reason);
   }
 
-  private void topic(String name, AclOperation operation, String reason) {
-    add(ResourceType.TOPIC, name, PatternType.LITERAL, operation, reason);
+  private void topic(TopicType<?> type, AclOperation operation, String reason) {
+    add(ResourceType.TOPIC, topics.of(type).name(), PatternType.LITERAL, operation, reason);
+  }
+
+  private void progress(String reason) {
+    add(
+        ResourceType.GROUP,
+        TopologyName.WORKLOAD.applicationId(prefix),
+        PatternType.LITERAL,
+        AclOperation.DESCRIBE,
+        reason);
+  }
+
+  /** Adds a right on whatever has the prefix. */
+  private void all(ResourceType type, AclOperation operation, String reason) {
+    add(type, prefix, PatternType.PREFIXED, operation, reason);
   }
 
   private void add(
@@ -207,29 +186,15 @@ public final class Acls {
     }
   }
 
-  /** ACLs on the same resource, which one command adds. */
-  private record GrantTemplate(ResourceType type, String name, PatternType pattern, String reason) {
-    static Map<GrantTemplate, List<AclGrant>> group(List<AclGrant> acls) {
-      return acls.stream()
-          .collect(
-              Collectors.groupingBy(
-                  r -> new GrantTemplate(r.type(), r.name(), r.pattern(), r.reason()),
-                  LinkedHashMap::new,
-                  Collectors.toList()));
-    }
-
-    private String option() {
-      return switch (type) {
-        case TOPIC -> "--topic";
-        case GROUP -> "--group";
-        case TRANSACTIONAL_ID -> "--transactional-id";
-        default -> throw new IllegalStateException("No client needs an ACL on a " + type);
-      };
-    }
-
-    private String words() {
-      return type.name().toLowerCase(Locale.ROOT).replace('_', ' ');
-    }
+  /** Returns the ACLs on the same resource together, which one command adds. */
+  private static Collection<List<AclGrant>> byResource(List<AclGrant> acls) {
+    return acls.stream()
+        .collect(
+            Collectors.groupingBy(
+                acl -> List.of(acl.resourceName(), acl.reason()),
+                LinkedHashMap::new,
+                Collectors.toList()))
+        .values();
   }
 
   /**
@@ -243,19 +208,19 @@ public final class Acls {
    */
   public static List<String> commands(
       Role role, String prefix, Set<Extension> extensions, String principal, String connection) {
-    return GrantTemplate.group(of(role, prefix, extensions)).entrySet().stream()
+    return byResource(of(role, prefix, extensions)).stream()
         .map(
-            entry ->
-                "kafka-acls.sh %s --add --allow-principal %s %s%s %s%s"
+            acls ->
+                "kafka-acls.sh %s --add --allow-principal %s %s--%s %s%s"
                     .formatted(
                         connection,
                         ShellWord.of(principal),
-                        entry.getValue().stream()
-                            .map(right -> "--operation " + right.operationName() + " ")
+                        acls.stream()
+                            .map(acl -> "--operation " + acl.operationName() + " ")
                             .collect(Collectors.joining()),
-                        entry.getKey().option(),
-                        ShellWord.of(entry.getKey().name()),
-                        entry.getKey().pattern() == PatternType.PREFIXED
+                        acls.get(0).type().name().toLowerCase(Locale.ROOT).replace('_', '-'),
+                        ShellWord.of(acls.get(0).name()),
+                        acls.get(0).pattern() == PatternType.PREFIXED
                             ? " --resource-pattern-type prefixed"
                             : ""))
         .toList();
@@ -280,20 +245,15 @@ public final class Acls {
     StringBuilder table =
         new StringBuilder("| user | operations | resource | reason |\n|---|---|---|---|\n");
     for (Role role : Role.values()) {
-      GrantTemplate.group(aclsOf.apply(role))
-          .forEach(
-              (thing, acls) ->
-                  table.append(
-                      "| %s | %s | %s `%s%s` | %s |\n"
-                          .formatted(
-                              role,
-                              acls.stream()
-                                  .map(AclGrant::operationName)
-                                  .collect(Collectors.joining(", ")),
-                              thing.words(),
-                              thing.name(),
-                              thing.pattern() == PatternType.PREFIXED ? "*" : "",
-                              thing.reason())));
+      for (List<AclGrant> acls : byResource(aclsOf.apply(role))) {
+        table.append(
+            "| %s | %s | %s | %s |\n"
+                .formatted(
+                    role,
+                    acls.stream().map(AclGrant::operationName).collect(Collectors.joining(", ")),
+                    acls.get(0).resourceName().replaceFirst("\\S+$", "`$0`"),
+                    acls.get(0).reason()));
+      }
     }
     return table.toString();
   }

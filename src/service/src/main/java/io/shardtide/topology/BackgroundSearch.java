@@ -1,6 +1,5 @@
 package io.shardtide.topology;
 
-import io.shardtide.step.PlanningOutcome;
 import io.shardtide.step.PlanningStep;
 import io.shardtide.step.PlanningStep.SearchTask;
 import java.util.LinkedHashMap;
@@ -29,20 +28,10 @@ final class BackgroundSearch {
   private final LongSupplier nanoTime;
   private final long afterNanos;
   private final Map<String, Long> idleSince = new LinkedHashMap<>();
-  private Running running;
+  private RunningSearch<SearchTask> running;
   private boolean changedMeanwhile;
   private long pauseBegan;
   private long pauseNanos;
-
-  private record Running(SearchTask search, RunningSearch run) {}
-
-  /**
-   * A finished search.
-   *
-   * @param search the search
-   * @param outcome its outcome
-   */
-  record Finished(SearchTask search, PlanningOutcome outcome) {}
 
   BackgroundSearch(PlanningStep step, Executor executor, LongSupplier nanoTime) {
     this.step = step;
@@ -77,24 +66,23 @@ final class BackgroundSearch {
           .ifPresent(
               search ->
                   running =
-                      new Running(
+                      RunningSearch.begin(
                           search,
-                          RunningSearch.begin(
-                              search.request().predicted().source(),
-                              () -> step.search(search),
-                              executor,
-                              nanoTime)));
+                          search.request().predicted().source(),
+                          () -> step.search(search),
+                          executor,
+                          nanoTime));
     }
   }
 
   /** Returns the finished search, once. */
-  Optional<Finished> finished(long now) {
-    if (running == null || !running.run.isDone()) {
+  Optional<RunningSearch<SearchTask>> finished(long now) {
+    if (running == null || !running.isDone()) {
       return Optional.empty();
     }
-    Finished finished = new Finished(running.search, running.run.outcome());
+    RunningSearch<SearchTask> finished = running;
     pauseBegan = now;
-    pauseNanos = changedMeanwhile ? PAUSE_FACTOR * running.run.nanos() : 0;
+    pauseNanos = changedMeanwhile ? PAUSE_FACTOR * finished.nanos() : 0;
     running = null;
     return Optional.of(finished);
   }
@@ -102,7 +90,7 @@ final class BackgroundSearch {
   /** Ends the search that runs; the next owner of the partition begins it again. */
   void close() {
     if (running != null) {
-      running.run.cancel();
+      running.cancel();
     }
   }
 

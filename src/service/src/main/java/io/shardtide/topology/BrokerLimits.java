@@ -25,7 +25,6 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.InvalidSessionTimeoutException;
 import org.apache.kafka.common.errors.InvalidTxnTimeoutException;
-import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.streams.StreamsConfig;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,8 +38,6 @@ final class BrokerLimits {
 
   /** Stands for a topic in a {@link TopicDifference}. */
   static final String BROKERS = "(brokers)";
-
-  private static final int PROBE_TIMEOUT_MS = 3_000;
 
   private static final String MIN_SESSION = "group.min.session.timeout.ms";
   private static final String MAX_SESSION = "group.max.session.timeout.ms";
@@ -171,10 +168,7 @@ final class BrokerLimits {
         }
       }
     } catch (ExecutionException e) {
-      throw e.getCause() instanceof RetriableException unavailable
-          ? unavailable
-          : new IllegalStateException(
-              "Kafka refuses to describe the cluster: " + e.getCause().getMessage(), e.getCause());
+      throw KafkaAnswers.refused("describe the cluster", e);
     }
     return new Found(List.copyOf(differences.values()), known);
   }
@@ -187,7 +181,7 @@ final class BrokerLimits {
       return Optional.of(
           admin
               .describeConfigs(
-                  List.of(broker), new DescribeConfigsOptions().timeoutMs(PROBE_TIMEOUT_MS))
+                  List.of(broker), new DescribeConfigsOptions().timeoutMs(KafkaAnswers.FIRST_MS))
               .all()
               .get()
               .get(broker));

@@ -1,7 +1,6 @@
 package io.shardtide.topology;
 
 import java.util.Locale;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -32,31 +31,35 @@ public record CheckResult(
     }
   }
 
-  /** Checks that nothing is missing. */
-  public CheckResult {
-    Objects.requireNonNull(check, "check");
-    Objects.requireNonNull(status, "status");
-    Objects.requireNonNull(finding, "finding");
-    Objects.requireNonNull(remedy, "remedy");
+  /** Returns what was found, and what to do, a line each. */
+  String text() {
+    return remedy
+        .map(to -> finding + "\n  " + to.replace(System.lineSeparator(), "\n  "))
+        .orElse(finding);
+  }
+
+  /** Returns the result of the check with a name; whoever makes checks gives them their names. */
+  public CheckResult named(String name) {
+    return new CheckResult(name, status, finding, remedy);
   }
 
   /** Returns a result that is as expected. */
-  public static CheckResult ok(String check, String finding) {
-    return new CheckResult(check, CheckStatus.OK, finding, Optional.empty());
+  public static CheckResult ok(String finding) {
+    return new CheckResult("", CheckStatus.OK, finding, Optional.empty());
   }
 
   /** Returns a result that does not stop a planner. */
-  public static CheckResult warning(String check, String finding, String remedy) {
-    return new CheckResult(check, CheckStatus.WARNING, finding, Optional.of(remedy));
+  public static CheckResult warning(String finding, String remedy) {
+    return new CheckResult("", CheckStatus.WARNING, finding, Optional.of(remedy));
   }
 
   /** Returns a result that stops a planner. */
-  public static CheckResult failed(String check, String finding, String remedy) {
-    return new CheckResult(check, CheckStatus.FAILED, finding, Optional.of(remedy));
+  public static CheckResult failed(String finding, String remedy) {
+    return new CheckResult("", CheckStatus.FAILED, finding, Optional.of(remedy));
   }
 
   /** Returns a check that was not made. */
-  public static CheckResult skipped(String check, String reason) {
-    return new CheckResult(check, CheckStatus.SKIPPED, reason, Optional.empty());
+  public static CheckResult skipped(String reason) {
+    return new CheckResult("", CheckStatus.SKIPPED, reason, Optional.empty());
   }
 }

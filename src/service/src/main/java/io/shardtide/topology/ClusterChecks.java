@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -22,8 +22,6 @@ import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.AdminClientConfig;
-import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.DescribeClusterResult;
 import org.apache.kafka.clients.admin.DescribeFeaturesOptions;
 import org.apache.kafka.clients.admin.SupportedVersionRange;
@@ -35,11 +33,8 @@ import org.apache.kafka.common.Node;
  * server longer than seconds, and go on after a failure.
  */
 public final class ClusterChecks {
-  private static final int PROBE_TIMEOUT_MS = 3_000;
-  private static final int REQUEST_TIMEOUT_MS = 5_000;
-  private static final int API_TIMEOUT_MS = 10_000;
-
-  private static final String LIMITS = "limits";
+  /** With less, RocksDB cannot compact stores: its files have 64 MiB. */
+  private static final long LEAST_FREE_BYTES = 256L << 20;
 
   /** As the alert ClockWrong. */
   private static final Duration CLOCK_DIFFERENCE = Duration.ofSeconds(5);
@@ -49,11 +44,26 @@ public final class ClusterChecks {
 
   private final ServiceSettings settings;
   private final Topics topics;
+  private final Map<String, KafkaCheck> checks = new LinkedHashMap<>();
   private final List<CheckResult> results = new ArrayList<>();
+  private Admin admin;
+  private Collection<Node> nodes;
+  private String clusterId;
 
   private ClusterChecks(ServiceSettings settings) {
     this.settings = settings;
     topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
+    checks.put("versions", this::versions);
+    checks.put("limits", this::limits);
+    checks.put("rights", () -> rights(Acls.Role.PLANNER));
+    checks.put("dashboard rights", () -> rights(Acls.Role.DASHBOARD));
+    checks.put("topics", this::topics);
+    checks.put("replicas", this::replicas);
+    checks.put("state", this::state);
+    checks.put("quarantine", () -> QuarantineCheck.run(admin, topics, settings));
+    if (settings.extensions().contains(Extension.GROWTH)) {
+      checks.put("forecasts", () -> ForecastCheck.run(admin, topics, settings));
+    }
   }
 
   /**
@@ -65,9 +75,9 @@ public final class ClusterChecks {
   public static List<CheckResult> run(ServiceSettings settings) throws InterruptedException {
     ClusterChecks checks = new ClusterChecks(settings);
     checks.kafka();
-    checks.registry();
-    checks.disk();
-    checks.clock();
+    checks.results.add(checks.registry().named("registry"));
+    checks.results.add(disk(settings).named("disk"));
+    checks.results.add(checks.clock().named("clock"));
     return List.copyOf(checks.results);
   }
 
@@ -77,32 +87,19 @@ public final class ClusterChecks {
   }
 
   private void kafka() throws InterruptedException {
-    Map<String, Object> config = new HashMap<>(PlannerService.clients(settings));
-    config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, API_TIMEOUT_MS);
-    config.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, REQUEST_TIMEOUT_MS);
-    Collection<Node> nodes;
-    String clusterId;
-    try (Admin admin = Admin.create(config)) {
+    try (Admin client = KafkaAnswers.admin(settings)) {
+      admin = client;
       try {
-        DescribeClusterResult cluster =
-            admin.describeCluster(new DescribeClusterOptions().timeoutMs(PROBE_TIMEOUT_MS));
+        DescribeClusterResult cluster = KafkaAnswers.cluster(admin);
         nodes = cluster.nodes().get();
         clusterId = cluster.clusterId().get();
       } catch (ExecutionException e) {
         unreachable(e);
         return;
       }
-      results.add(brokers(nodes, clusterId));
-      add("versions", () -> versions(admin, nodes));
-      add(LIMITS, () -> limits(admin));
-      add("rights", () -> rights(admin, Acls.Role.PLANNER));
-      add("dashboard rights", () -> rights(admin, Acls.Role.DASHBOARD));
-      add("topics", () -> topics(admin));
-      add("replicas", () -> replicas(admin));
-      add("state", () -> state(admin, clusterId));
-      add("quarantine", () -> QuarantineCheck.run(admin, topics, settings));
-      if (settings.extensions().contains(Extension.GROWTH)) {
-        add(ForecastCheck.NAME, () -> ForecastCheck.run(admin, topics, settings));
+      results.add(brokers().named("brokers"));
+      for (Map.Entry<String, KafkaCheck> check : checks.entrySet()) {
+        results.add(result(check.getValue()).named(check.getKey()));
       }
     } catch (RuntimeException e) {
       // A client that cannot be created: a wrong setting, a host name that does not resolve.
@@ -113,58 +110,38 @@ public final class ClusterChecks {
   private void unreachable(Exception error) {
     results.add(
         CheckResult.failed(
-            "brokers",
-            "Kafka at %s does not answer: %s"
-                .formatted(
-                    settings.connection().bootstrapServers(),
-                    AuthorizationErrors.describe(error, settings)),
-            "check bootstrap.servers, that the brokers run and are reachable from this machine, and"
-                + " kafka.security.protocol, kafka.sasl.* and kafka.ssl.*"));
-    for (String check :
-        List.of(
-            "versions",
-            LIMITS,
-            "rights",
-            "dashboard rights",
-            "topics",
-            "replicas",
-            "state",
-            "quarantine")) {
-      results.add(CheckResult.skipped(check, "needs the brokers"));
-    }
-    if (settings.extensions().contains(Extension.GROWTH)) {
-      results.add(CheckResult.skipped(ForecastCheck.NAME, "needs the brokers"));
-    }
+                KafkaAnswers.missing(error, settings),
+                "check bootstrap.servers, that the brokers run and are reachable from this machine, and"
+                    + " kafka.security.protocol, kafka.sasl.* and kafka.ssl.*")
+            .named("brokers"));
+    CheckResult skipped = CheckResult.skipped("needs the brokers");
+    checks.keySet().forEach(name -> results.add(skipped.named(name)));
   }
 
-  private void add(String name, KafkaCheck check) throws InterruptedException {
+  private CheckResult result(KafkaCheck check) throws InterruptedException {
     try {
-      results.add(check.run());
+      return check.run();
     } catch (ExecutionException | RuntimeException e) {
-      results.add(
-          CheckResult.failed(
-              name,
-              AuthorizationErrors.describe(e, settings),
-              "correct what the brokers refuse, then run doctor again"));
+      return CheckResult.failed(
+          AuthorizationErrors.describe(e, settings),
+          "correct what the brokers refuse, then run doctor again");
     }
   }
 
-  private CheckResult brokers(Collection<Node> nodes, String clusterId) {
+  private CheckResult brokers() {
     String found =
         "%d at %s, cluster %s"
             .formatted(nodes.size(), settings.connection().bootstrapServers(), clusterId);
     int copies = settings.topics().replication();
     if (nodes.size() < copies) {
       return CheckResult.failed(
-          "brokers",
           "%s: fewer than topics.replication=%d".formatted(found, copies),
           "start the stopped brokers, or set topics.replication=%d".formatted(nodes.size()));
     }
-    return CheckResult.ok("brokers", found);
+    return CheckResult.ok(found);
   }
 
-  private CheckResult versions(Admin admin, Collection<Node> nodes)
-      throws InterruptedException, ExecutionException {
+  private CheckResult versions() throws InterruptedException, ExecutionException {
     TreeSet<String> releases = new TreeSet<>();
     boolean mayLose = false;
     for (Node node : nodes) {
@@ -173,14 +150,15 @@ public final class ClusterChecks {
         range =
             admin
                 .describeFeatures(
-                    new DescribeFeaturesOptions().nodeId(node.id()).timeoutMs(PROBE_TIMEOUT_MS))
+                    new DescribeFeaturesOptions()
+                        .nodeId(node.id())
+                        .timeoutMs(KafkaAnswers.FIRST_MS))
                 .featureMetadata()
                 .get()
                 .supportedFeatures()
                 .get(BrokerRelease.FEATURE);
       } catch (ExecutionException e) {
         return CheckResult.failed(
-            "versions",
             "Broker %d at %s:%d does not answer: %s"
                 .formatted(node.id(), node.host(), node.port(), Retry.describe(e)),
             "make advertised.listeners of the broker an address that this machine reaches");
@@ -195,29 +173,24 @@ public final class ClusterChecks {
     String found = "Kafka " + String.join(", ", releases);
     return mayLose
         ? CheckResult.warning(
-            "versions",
             found + ": brokers of 4.3.0 to 4.4.0 can lose committed records (KAFKA-20734)",
             "run brokers of 4.2, or a release after 4.4.0; until then keep topics.replication at 3"
                 + " or more")
-        : CheckResult.ok("versions", found);
+        : CheckResult.ok(found);
   }
 
-  private CheckResult limits(Admin admin) throws InterruptedException {
+  private CheckResult limits() throws InterruptedException {
     BrokerLimits.Found found = BrokerLimits.find(admin, settings);
     return found.known()
-        ? differences(LIMITS, "the brokers allow what a planner needs", found.differences())
-        : CheckResult.skipped(
-            LIMITS, "the brokers do not tell: needs DescribeConfigs on the cluster");
+        ? differences("the brokers allow what a planner needs", "", found.differences())
+        : CheckResult.skipped("the brokers do not tell: needs DescribeConfigs on the cluster");
   }
 
-  private CheckResult rights(Admin admin, Acls.Role role)
-      throws InterruptedException, ExecutionException {
-    String name = role == Acls.Role.PLANNER ? "rights" : role + " rights";
+  private CheckResult rights(Acls.Role role) throws InterruptedException, ExecutionException {
     RightsCheck.Rights rights = RightsCheck.of(admin, role, settings);
     List<String> missing = RightsCheck.describe(rights.missing());
     if (missing.isEmpty()) {
       return CheckResult.ok(
-          name,
           "role %s: none is missing%s"
               .formatted(
                   role,
@@ -234,11 +207,11 @@ public final class ClusterChecks {
         "run what this prints: ./shardtide acls --role %s --prefix %s --principal User:NAME%s"
             .formatted(role, settings.topics().prefix(), Extension.options(settings.extensions()));
     return role == Acls.Role.PLANNER
-        ? CheckResult.failed(name, finding, remedy)
-        : CheckResult.warning(name, finding + ": the dashboard stays empty", remedy);
+        ? CheckResult.failed(finding, remedy)
+        : CheckResult.warning(finding + ": the dashboard stays empty", remedy);
   }
 
-  private CheckResult topics(Admin admin) throws InterruptedException {
+  private CheckResult topics() throws InterruptedException {
     TopicCheck.Comparison comparison = TopicCheck.compare(admin, topics, settings);
     int all = topics.all().size();
     String found =
@@ -246,22 +219,27 @@ public final class ClusterChecks {
             ? "all %d exist".formatted(all)
             : "%d of %d exist; run creates the others"
                 .formatted(all - comparison.missing().size(), all);
-    return differences("topics", found, comparison.differences());
+    return differences(found, found + "; ", comparison.differences());
   }
 
-  /** Returns the result of a check that found differences, or {@code found} if there are none. */
+  /**
+   * Returns the result of a check that found differences.
+   *
+   * @param found what it found if there are none
+   * @param before precedes them
+   */
   private static CheckResult differences(
-      String check, String found, List<TopicDifference> differences) {
+      String found, String before, List<TopicDifference> differences) {
     List<TopicDifference> refused = differences.stream().filter(TopicDifference::refused).toList();
     List<TopicDifference> shown = refused.isEmpty() ? differences : refused;
     if (shown.isEmpty()) {
-      return CheckResult.ok(check, found);
+      return CheckResult.ok(found);
     }
     TopicDifference first = shown.get(0);
     String finding =
         "%s%d %s, such as %s of %s: is %s, should be %s: %s"
             .formatted(
-                check.equals(LIMITS) ? "" : found + "; ",
+                before,
                 shown.size(),
                 refused.isEmpty()
                     ? "differ from what is expected"
@@ -277,74 +255,67 @@ public final class ClusterChecks {
             .distinct()
             .collect(Collectors.joining(System.lineSeparator()));
     return refused.isEmpty()
-        ? CheckResult.warning(check, finding, remedy)
-        : CheckResult.failed(check, finding, remedy);
+        ? CheckResult.warning(finding, remedy)
+        : CheckResult.failed(finding, remedy);
   }
 
-  private CheckResult replicas(Admin admin) throws InterruptedException, ExecutionException {
-    TopicProbe.TopicState state = new TopicProbe(admin, settings, PROBE_TIMEOUT_MS).read();
+  private CheckResult replicas() throws InterruptedException, ExecutionException {
+    TopicProbe.TopicState state = new TopicProbe(admin, settings).read();
     Optional<String> problem = state.problem();
     if (problem.isPresent()) {
-      return CheckResult.failed("replicas", problem.get(), "start the stopped brokers");
+      return CheckResult.failed(problem.get(), "start the stopped brokers");
     }
     return state.underReplicated() > 0
         ? CheckResult.warning(
-            "replicas",
             "%d of %d partitions have fewer replicas in sync than assigned"
                 .formatted(state.underReplicated(), state.partitions()),
             "start the stopped brokers; docs/OPERATING.md, Replicas are missing")
-        : CheckResult.ok("replicas", "in sync in all %d partitions".formatted(state.partitions()));
+        : CheckResult.ok("in sync in all %d partitions".formatted(state.partitions()));
   }
 
-  private CheckResult state(Admin admin, String clusterId)
-      throws InterruptedException, ExecutionException {
-    String remedy = "docs/OPERATING.md, A changelog was deleted";
+  private CheckResult state() throws InterruptedException, ExecutionException {
+    String remedy = "correct bootstrap.servers, topics.prefix or state.directory";
     try {
-      remedy = "correct bootstrap.servers, topics.prefix or state.directory";
       StateCheck.sameState(clusterId, settings);
       remedy = "docs/OPERATING.md, A changelog was deleted";
       StateCheck.changelogs(admin, settings);
-      Optional<OffsetsCheck.LostOffsets> lost = OffsetsCheck.find(admin, settings);
-      if (lost.isPresent()) {
-        return CheckResult.failed(
-            "state",
-            lost.get().finding(),
-            String.join(System.lineSeparator(), lost.get().commands()));
-      }
+      return OffsetsCheck.find(admin, settings)
+          .orElseGet(
+              () -> CheckResult.ok("of this cluster or new; no changelog or offset is lost"));
     } catch (IllegalStateException e) {
-      return CheckResult.failed("state", e.getMessage(), remedy);
+      return CheckResult.failed(e.getMessage(), remedy);
     } catch (IOException e) {
       return CheckResult.failed(
-          "state",
           "%s cannot be read: %s".formatted(StateCheck.CLUSTER_FILE, e),
           "run doctor as the planner's user");
     }
-    return CheckResult.ok("state", "of this cluster or new; no changelog or offset is lost");
   }
 
-  private void registry() {
+  private CheckResult registry() {
     String url = settings.connection().registryUrl();
-    String remedy =
-        "check schema.registry.url, that the registry runs, and registry.* in the settings";
     try (Registry registry = Registry.connect(url, settings.connection().registry())) {
       registry.probe();
       int missing = registry.unregistered(topics).size();
-      results.add(
-          CheckResult.ok(
-              "registry",
-              missing == 0
-                  ? "%s has all schemas".formatted(url)
-                  : "%s answers; run registers %d schemas".formatted(url, missing)));
-    } catch (RegistryUnavailableException | IllegalStateException e) {
-      results.add(CheckResult.failed("registry", e.getMessage(), remedy));
+      return CheckResult.ok(
+          missing == 0
+              ? "%s has all schemas".formatted(url)
+              : "%s answers; run registers %d schemas".formatted(url, missing));
     } catch (RuntimeException e) {
-      results.add(
-          CheckResult.failed(
-              "registry", "The registry's client fails: " + Retry.describe(e), remedy));
+      return CheckResult.failed(
+          e instanceof IllegalStateException ? e.getMessage() : registryMissing(e),
+          "check schema.registry.url, that the registry runs, and registry.* in the settings");
     }
   }
 
-  private void disk() {
+  /** Returns why the registry cannot be asked. */
+  static String registryMissing(RuntimeException e) {
+    return e instanceof RegistryUnavailableException
+        ? e.getMessage()
+        : "The registry's client fails: " + Retry.describe(e);
+  }
+
+  /** Looks at the file system of the state directory. */
+  static CheckResult disk(ServiceSettings settings) {
     Path directory = settings.streams().stateDirectory().toAbsolutePath();
     Path existing = directory;
     while (!Files.exists(existing) && existing.getParent() != null) {
@@ -352,39 +323,29 @@ public final class ClusterChecks {
     }
     try {
       if (!Files.isDirectory(existing) || !Files.isWritable(existing)) {
-        results.add(
-            CheckResult.failed(
-                "disk",
-                "%s is not a folder that this user may write".formatted(existing),
-                "give the planner's user the folder state.directory=" + directory));
-        return;
+        return CheckResult.failed(
+            "%s is not a folder that this user may write".formatted(existing),
+            "give the planner's user the folder state.directory=" + directory);
       }
       long free = Files.getFileStore(existing).getUsableSpace();
       String found = "%s has %s free".formatted(directory, ByteSizes.describe(free));
-      results.add(
-          free >= ServiceHealth.LEAST_FREE_BYTES
-              ? CheckResult.ok("disk", found)
-              : CheckResult.failed(
-                  "disk",
-                  "%s, expected at least %s"
-                      .formatted(found, ByteSizes.describe(ServiceHealth.LEAST_FREE_BYTES)),
-                  "free space, or set state.directory to a larger file system"));
+      return free >= LEAST_FREE_BYTES
+          ? CheckResult.ok(found)
+          : CheckResult.failed(
+              "%s, expected at least %s".formatted(found, ByteSizes.describe(LEAST_FREE_BYTES)),
+              "free space, or set state.directory to a larger file system");
     } catch (IOException e) {
-      results.add(
-          CheckResult.failed(
-              "disk", "%s is unusable: %s".formatted(existing, e), "set another state.directory"));
+      return CheckResult.failed(
+          "%s is unusable: %s".formatted(existing, e), "set another state.directory");
     }
   }
 
   /** Compares this machine's clock with the registry's; see {@link #clock(Instant, Instant)}. */
-  private void clock() throws InterruptedException {
+  private CheckResult clock() throws InterruptedException {
     Instant before = Instant.now();
-    Optional<Instant> server =
-        RegistryClock.read(settings.connection().registryUrl(), settings.connection().registry());
-    results.add(
-        server
-            .map(time -> clock(time, before))
-            .orElseGet(() -> CheckResult.skipped("clock", "the registry states no time")));
+    return RegistryClock.read(settings.connection().registryUrl(), settings.connection().registry())
+        .map(time -> clock(time, before))
+        .orElseGet(() -> CheckResult.skipped("the registry states no time"));
   }
 
   /**
@@ -400,11 +361,8 @@ public final class ClusterChecks {
             .formatted(
                 difference.abs().toSeconds(), difference.isNegative() ? "ahead of" : "behind");
     return difference.abs().compareTo(CLOCK_DIFFERENCE) <= 0
-        ? CheckResult.ok(
-            "clock", "within %d s of the registry's".formatted(CLOCK_DIFFERENCE.toSeconds()))
+        ? CheckResult.ok("within %d s of the registry's".formatted(CLOCK_DIFFERENCE.toSeconds()))
         : CheckResult.warning(
-            "clock",
-            text,
-            "correct this machine's clock (NTP); docs/OPERATING.md, A clock is wrong");
+            text, "correct this machine's clock (NTP); docs/OPERATING.md, A clock is wrong");
   }
 }

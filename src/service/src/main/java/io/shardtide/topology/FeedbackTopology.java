@@ -26,6 +26,9 @@ import java.util.concurrent.ConcurrentHashMap;
  * accepted-statuses.
  */
 final class FeedbackTopology extends KeyedProcessor {
+  private final Map<String, DeviceSpeeds> shown = new ConcurrentHashMap<>();
+  private FeedbackTables store;
+
   /** Returns how many devices are slow, in computation, communication or both. */
   static double slowDevices(DeviceSpeeds speeds) {
     return speeds.slow().stream().mapToInt(DeviceSpeed::device).distinct().count();
@@ -43,9 +46,6 @@ final class FeedbackTopology extends KeyedProcessor {
         .ratios()
         .forEach((of, ratio) -> metrics.set(Metric.MEASURED_RATIO, ratio, feedback.hardware(), of));
   }
-
-  private FeedbackTables store;
-  private final Map<String, DeviceSpeeds> shown = new ConcurrentHashMap<>();
 
   /**
    * @param step applies the records

@@ -22,8 +22,6 @@ import org.apache.kafka.clients.admin.Admin;
 
 /** Names hashed tables and memory that will be full, for {@code doctor}. */
 final class ForecastCheck {
-  static final String NAME = "forecasts";
-
   /** A table that is full within so many days is named. */
   private static final double SOON_DAYS = 1;
 
@@ -41,14 +39,13 @@ final class ForecastCheck {
       throws InterruptedException, ExecutionException {
     String topic = topics.of(CURRENT_FORECASTS).name();
     if (!admin.listTopics().names().get().contains(topic)) {
-      return CheckResult.ok(NAME, "no planner with growth.enabled=true has started yet");
+      return CheckResult.ok("no planner with growth.enabled=true has started yet");
     }
     try (ForecastReader reader = ForecastReader.connect(settings.endpoint())) {
       return of(reader.read().values());
     } catch (RuntimeException e) {
       // Planners do not read it: a right that is missing stops none.
       return CheckResult.warning(
-          NAME,
           "%s cannot be read: %s".formatted(topic, AuthorizationErrors.describe(e, settings)),
           "grant what ./shardtide acls --role dashboard%s prints"
               .formatted(Extension.options(settings.extensions())));
@@ -96,8 +93,7 @@ final class ForecastCheck {
       }
     }
     if (tables.isEmpty() && memory.isEmpty()) {
-      return CheckResult.ok(
-          NAME, "no hashed table is full within a day, and memory holds all workloads");
+      return CheckResult.ok("no hashed table is full within a day, and memory holds all workloads");
     }
     tables.sort(Comparator.comparingDouble(full -> full.days().median()));
     memory.sort(Comparator.comparingDouble(full -> full.end().days().median()));
@@ -115,7 +111,7 @@ final class ForecastCheck {
     }
     remedies.add("./shardtide forecasts shows all tables");
     return CheckResult.warning(
-        NAME, String.join("; ", findings), String.join(System.lineSeparator(), remedies));
+        String.join("; ", findings), String.join(System.lineSeparator(), remedies));
   }
 
   private static void addMore(List<String> findings, int all, String what) {

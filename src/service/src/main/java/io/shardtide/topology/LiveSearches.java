@@ -1,11 +1,9 @@
 package io.shardtide.topology;
 
-import io.shardtide.step.PlanningOutcome;
 import io.shardtide.step.PlanningStep;
 import io.shardtide.step.PlanningStep.QuickSearch;
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -42,20 +40,10 @@ final class LiveSearches {
   private final Set<String> slow = new HashSet<>();
 
   /** Searches that took longer than their turn, by workload; at most {@link #MAX_RUNNING}. */
-  private final Map<String, SlowSearch> running = new LinkedHashMap<>();
+  private final Map<String, RunningSearch<QuickSearch>> running = new LinkedHashMap<>();
 
   /** Slow workloads whose search has not begun, or was interrupted, in their order. */
   private final Set<String> waiting = new LinkedHashSet<>();
-
-  private record SlowSearch(QuickSearch search, RunningSearch run) {}
-
-  /**
-   * A finished search.
-   *
-   * @param search the search
-   * @param outcome its outcome
-   */
-  record FinishedSearch(QuickSearch search, PlanningOutcome outcome) {}
 
   /**
    * @param step searches
@@ -74,9 +62,9 @@ final class LiveSearches {
    * Begins a workload's search, and waits for it for a turn.
    *
    * @param search returns the search, if a plan is due
-   * @return its outcome if it is done; otherwise it runs or waits
+   * @return it if it is done; otherwise it runs or waits
    */
-  Optional<FinishedSearch> begin(
+  Optional<RunningSearch<QuickSearch>> begin(
       String workloadId, Function<String, Optional<QuickSearch>> search) {
     if (running.containsKey(workloadId)) {
       return Optional.empty(); // It is planned again once that search ends.
@@ -89,12 +77,17 @@ final class LiveSearches {
     return search.apply(workloadId).flatMap(found -> run(workloadId, found, isSlow));
   }
 
-  private Optional<FinishedSearch> run(String workloadId, QuickSearch search, boolean isSlow) {
-    RunningSearch run =
+  private Optional<RunningSearch<QuickSearch>> run(
+      String workloadId, QuickSearch search, boolean isSlow) {
+    RunningSearch<QuickSearch> run =
         RunningSearch.begin(
-            search.request().predicted().source(), () -> step.search(search), executor, nanoTime);
+            search,
+            search.request().predicted().source(),
+            () -> step.search(search),
+            executor,
+            nanoTime);
     if (isSlow ? run.isDone() : run.await(turnNanos)) {
-      return Optional.of(finished(workloadId, search, run));
+      return Optional.of(finished(workloadId, run));
     }
     if (slow.add(workloadId)) {
       log.info(
@@ -103,7 +96,7 @@ final class LiveSearches {
           turnNanos / 1_000_000);
     }
     if (running.size() < MAX_RUNNING) {
-      running.put(workloadId, new SlowSearch(search, run));
+      running.put(workloadId, run);
     } else {
       run.cancel();
       waiting.add(workloadId);
@@ -111,22 +104,19 @@ final class LiveSearches {
     return Optional.empty();
   }
 
-  private FinishedSearch finished(String workloadId, QuickSearch search, RunningSearch run) {
+  private RunningSearch<QuickSearch> finished(String workloadId, RunningSearch<QuickSearch> run) {
     if (run.nanos() <= turnNanos) {
       slow.remove(workloadId);
     }
-    return new FinishedSearch(search, run.outcome());
+    return run;
   }
 
   /** Returns the slow searches that have finished, each once. */
-  List<FinishedSearch> finished() {
-    List<FinishedSearch> finished = new ArrayList<>();
-    Iterator<Map.Entry<String, SlowSearch>> searches = running.entrySet().iterator();
-    while (searches.hasNext()) {
-      Map.Entry<String, SlowSearch> next = searches.next();
-      if (next.getValue().run().isDone()) {
-        searches.remove();
-        finished.add(finished(next.getKey(), next.getValue().search(), next.getValue().run()));
+  List<RunningSearch<QuickSearch>> finished() {
+    List<RunningSearch<QuickSearch>> finished = new ArrayList<>();
+    for (String workloadId : List.copyOf(running.keySet())) {
+      if (running.get(workloadId).isDone()) {
+        finished.add(finished(workloadId, running.remove(workloadId)));
       }
     }
     return finished;
@@ -146,9 +136,9 @@ final class LiveSearches {
   void deleted(String workloadId) {
     slow.remove(workloadId);
     waiting.remove(workloadId);
-    SlowSearch search = running.remove(workloadId);
+    RunningSearch<QuickSearch> search = running.remove(workloadId);
     if (search != null) {
-      search.run().cancel();
+      search.cancel();
     }
   }
 
@@ -159,6 +149,6 @@ final class LiveSearches {
 
   /** Ends all searches; the next owner of the partition begins them again. */
   void close() {
-    running.values().forEach(search -> search.run().cancel());
+    running.values().forEach(RunningSearch::cancel);
   }
 }

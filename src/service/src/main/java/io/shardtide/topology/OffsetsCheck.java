@@ -19,14 +19,12 @@ import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -52,29 +50,13 @@ final class OffsetsCheck {
   private final Admin admin;
   private final ServiceSettings settings;
 
-  /**
-   * Groups without offsets.
-   *
-   * @param finding which groups, and what would happen
-   * @param commands what sets their offsets
-   */
-  record LostOffsets(String finding, List<String> commands) {
-    LostOffsets {
-      commands = List.copyOf(commands);
-    }
-
-    String message() {
-      return finding + "\n  " + String.join("\n  ", commands);
-    }
-  }
-
   private OffsetsCheck(Admin admin, ServiceSettings settings) {
     this.admin = admin;
     this.settings = settings;
   }
 
   /** Returns the groups whose offsets are gone; empty if there are none. Changes nothing. */
-  static Optional<LostOffsets> find(Admin admin, ServiceSettings settings)
+  static Optional<CheckResult> find(Admin admin, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
     OffsetsCheck check = new OffsetsCheck(admin, settings);
     Set<String> topics = admin.listTopics().names().get();
@@ -95,10 +77,10 @@ final class OffsetsCheck {
     return groups.isEmpty()
         ? Optional.empty()
         : Optional.of(
-            new LostOffsets(
+            CheckResult.failed(
                 "Committed offsets are gone of %s, whose changelogs have state: brokers delete the offsets of a group without members after offsets.retention.minutes. Planners would read all records again, and apply those twice that are too old to be known. These commands set the offsets to an hour before the last write of the state, which is safe unless planners were further behind; see docs/OPERATING.md, Committed offsets are gone."
                     .formatted(String.join(", ", groups)),
-                commands));
+                String.join(System.lineSeparator(), commands)));
   }
 
   /** Returns the partitions of changelogs with state whose tasks have no committed offset. */
@@ -126,31 +108,10 @@ final class OffsetsCheck {
     return written;
   }
 
-  /**
-   * Returns the numbers of the partitions of which a topology has committed an offset.
-   *
-   * @param isStable whether to wait for open transactions, which a killed planner leaves
-   */
   private Set<Integer> committed(TopologyName topology, boolean isStable)
       throws InterruptedException, ExecutionException {
-    try {
-      return admin
-          .listConsumerGroupOffsets(
-              topology.applicationId(settings.topics().prefix()),
-              new ListConsumerGroupOffsetsOptions().requireStable(isStable))
-          .partitionsToOffsetAndMetadata()
-          .get()
-          .entrySet()
-          .stream()
-          .filter(offset -> offset.getValue() != null)
-          .map(offset -> offset.getKey().partition())
-          .collect(Collectors.toSet());
-    } catch (ExecutionException e) {
-      if (e.getCause() instanceof GroupIdNotFoundException) {
-        return Set.of();
-      }
-      throw e;
-    }
+    return KafkaAnswers.committed(
+        admin, topology.applicationId(settings.topics().prefix()), isStable);
   }
 
   /** Returns the partitions with a committed record. */

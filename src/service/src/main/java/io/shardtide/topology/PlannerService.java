@@ -25,8 +25,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.AdminClientConfig;
-import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
@@ -46,8 +44,6 @@ public class PlannerService implements AutoCloseable {
 
   /** Pause before a failed thread is replaced: limits log lines, and delays recovery little. */
   private static final Duration RESTART_PAUSE = Duration.ofSeconds(1);
-
-  private static final int PROBE_TIMEOUT_MS = 3_000;
 
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
@@ -153,8 +149,8 @@ public class PlannerService implements AutoCloseable {
               skeleton,
               new PlanningStep(models, settings.planning(), parts.planner()),
               models,
-              threads.liveSearches(),
-              threads.backgroundSearches(),
+              threads.liveSearches,
+              threads.backgroundSearches,
               System::nanoTime);
       case FEEDBACK ->
           new FeedbackTopology(skeleton, new FeedbackStep(models::isOtherHardware), models);
@@ -168,7 +164,7 @@ public class PlannerService implements AutoCloseable {
                   InstantSource.system()),
               hardware ->
                   models.of(hardware).map(current -> models.get(current.modelId()).bundle()),
-              threads.training(),
+              threads.training,
               System::nanoTime);
       case CURVES ->
           new CurvesTopology(
@@ -180,7 +176,7 @@ public class PlannerService implements AutoCloseable {
                   models::get,
                   SearchSettings.DEFAULTS),
               models,
-              threads.curves());
+              threads.curves);
       case POOL -> new PoolTopology(skeleton, new PoolStep(settings.allocation()));
       case GROWTH -> new GrowthTopology(skeleton, new GrowthStep(settings.capacities()));
     };
@@ -219,29 +215,22 @@ public class PlannerService implements AutoCloseable {
   /** Creates missing topics and checks all; returns them with their limits and partitions. */
   private static Topics checkTopics(ServiceSettings settings) throws Exception {
     Topics topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
-    Map<String, Object> config = clients(settings);
-    // The default of a minute is long for an operator who watches a start.
-    config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);
-    config.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 5_000);
     Map<String, Integer> partitions = new HashMap<>();
     List<TopicDifference> harmless =
         Retry.untilAvailable(
             "Kafka at " + settings.connection().bootstrapServers(),
             () -> {
-              try (Admin admin = Admin.create(config)) {
+              try (Admin admin = KafkaAnswers.admin(settings)) {
                 // Fails within seconds if the cluster is unavailable; other requests wait longer.
-                admin
-                    .describeCluster(new DescribeClusterOptions().timeoutMs(PROBE_TIMEOUT_MS))
-                    .nodes()
-                    .get();
+                KafkaAnswers.cluster(admin).nodes().get();
                 // Before topics are created: the cluster may be the wrong one.
                 StateCheck.stateDirectory(admin, settings);
                 List<TopicDifference> differences = TopicCheck.run(admin, topics, settings);
                 partitions.putAll(TopicCheck.partitions(admin, topics, settings));
                 StateCheck.changelogs(admin, settings);
-                Optional<OffsetsCheck.LostOffsets> lost = OffsetsCheck.find(admin, settings);
+                Optional<CheckResult> lost = OffsetsCheck.find(admin, settings);
                 if (lost.isPresent()) {
-                  throw new IllegalStateException(lost.get().message());
+                  throw new IllegalStateException(lost.get().text());
                 }
                 return differences;
               }

@@ -205,7 +205,7 @@ final class PlanningTopology extends KeyedProcessor {
       resumeLater.clear();
       again.forEach(id -> isolate(id, "pending work", () -> resume(id)));
     }
-    background.finished(nanoTime.getAsLong()).ifPresent(this::finish);
+    background.finished(nanoTime.getAsLong()).ifPresent(this::finishBackground);
     live.finished().forEach(this::finish);
     live.nextWaiting().ifPresent(this::plan);
     if (!planChanged()) {
@@ -242,12 +242,12 @@ final class PlanningTopology extends KeyedProcessor {
         () -> live.begin(workloadId, id -> step.quickSearch(store, id)).ifPresent(this::finishNow));
   }
 
-  private void finish(LiveSearches.FinishedSearch finished) {
+  private void finish(RunningSearch<PlanningStep.QuickSearch> finished) {
     isolate(
         finished.search().request().workloadId(), "result of a search", () -> finishNow(finished));
   }
 
-  private void finishNow(LiveSearches.FinishedSearch finished) {
+  private void finishNow(RunningSearch<PlanningStep.QuickSearch> finished) {
     String workloadId = finished.search().request().workloadId();
     step.finish(store, finished.search(), finished.outcome())
         .ifPresent(outcome -> publish(workloadId, outcome));
@@ -258,15 +258,16 @@ final class PlanningTopology extends KeyedProcessor {
     }
   }
 
-  private void finish(BackgroundSearch.Finished finished) {
+  private void finishBackground(RunningSearch<PlanningStep.SearchTask> finished) {
     String workloadId = finished.search().request().workloadId();
     isolate(
         workloadId,
         "result of a background search",
         () -> {
+          PlanningOutcome outcome = finished.outcome();
           Optional<PlanningOutcome.Planned> planned =
-              step.finish(store, finished.search(), finished.outcome());
-          if (finished.outcome() instanceof PlanningOutcome.Failed failed) {
+              step.finish(store, finished.search(), outcome);
+          if (outcome instanceof PlanningOutcome.Failed failed) {
             report(workloadId, failed, Effort.DEEP);
             written();
           } else {

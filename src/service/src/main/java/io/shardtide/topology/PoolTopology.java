@@ -55,31 +55,6 @@ final class PoolTopology extends KeyedProcessor {
           Metric.ALLOCATION_FAIRNESS_LOSS,
           pool -> quality(pool, AllocationQuality::fairnessLoss));
 
-  private static double claimsWithoutDevices(StoredPool pool) {
-    return pool.state().claims().keySet().stream()
-        .filter(
-            id -> pool.allocation().flatMap(a -> a.of(id)).filter(w -> w.devices() > 0).isEmpty())
-        .count();
-  }
-
-  private static double freeNodes(StoredPool pool) {
-    Set<String> free =
-        new HashSet<>(pool.state().pool().map(p -> p.nodes().keySet()).orElse(Set.of()));
-    pool.allocation().ifPresent(a -> free.removeAll(a.holders().keySet()));
-    return free.size();
-  }
-
-  private static double quality(StoredPool pool, ToDoubleFunction<AllocationQuality> part) {
-    return pool.allocation().map(a -> part.applyAsDouble(a.quality())).orElse(0.0);
-  }
-
-  /** Counts an allocation that took some time. */
-  static void count(PlannerMetrics metrics, Allocation published, double millis) {
-    metrics.time(Metric.ALLOCATION, millis);
-    metrics.count(Metric.ALLOCATIONS);
-    metrics.add(Metric.WORKLOADS_ADJUSTED, published.quality().adjusted());
-  }
-
   private final PoolStep step;
   private final Set<String> due = new LinkedHashSet<>();
 
@@ -89,8 +64,8 @@ final class PoolTopology extends KeyedProcessor {
   /** Events of each pool that this instance applied since its latest allocation. */
   private final Map<String, List<SourcePosition>> unallocated = new HashMap<>();
 
-  private PoolTables store;
   private final Map<String, StoredPool> shown = new ConcurrentHashMap<>();
+  private PoolTables store;
 
   /**
    * @param step allocates pools
@@ -198,5 +173,30 @@ final class PoolTopology extends KeyedProcessor {
   private void send(WorkloadChange change, long timestamp) {
     forward(change.workloadId(), change, timestamp, WORKLOAD_CHANGES);
     written();
+  }
+
+  private static double claimsWithoutDevices(StoredPool pool) {
+    return pool.state().claims().keySet().stream()
+        .filter(
+            id -> pool.allocation().flatMap(a -> a.of(id)).filter(w -> w.devices() > 0).isEmpty())
+        .count();
+  }
+
+  private static double freeNodes(StoredPool pool) {
+    Set<String> free =
+        new HashSet<>(pool.state().pool().map(p -> p.nodes().keySet()).orElse(Set.of()));
+    pool.allocation().ifPresent(a -> free.removeAll(a.holders().keySet()));
+    return free.size();
+  }
+
+  private static double quality(StoredPool pool, ToDoubleFunction<AllocationQuality> part) {
+    return pool.allocation().map(a -> part.applyAsDouble(a.quality())).orElse(0.0);
+  }
+
+  /** Counts an allocation that took some time. */
+  static void count(PlannerMetrics metrics, Allocation published, double millis) {
+    metrics.time(Metric.ALLOCATION, millis);
+    metrics.count(Metric.ALLOCATIONS);
+    metrics.add(Metric.WORKLOADS_ADJUSTED, published.quality().adjusted());
   }
 }

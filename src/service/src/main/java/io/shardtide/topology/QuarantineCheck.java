@@ -16,8 +16,6 @@ import org.apache.kafka.clients.admin.Admin;
 
 /** Names the keys in quarantine, for {@code doctor}. */
 final class QuarantineCheck {
-  private static final String NAME = "quarantine";
-
   private QuarantineCheck() {}
 
   /**
@@ -28,7 +26,7 @@ final class QuarantineCheck {
   static CheckResult run(Admin admin, Topics topics, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
     if (!admin.listTopics().names().get().contains(topics.of(QUARANTINE).name())) {
-      return CheckResult.ok(NAME, "no planner of this version has started yet");
+      return CheckResult.ok("no planner of this version has started yet");
     }
     Map<String, Quarantine> latest = new TreeMap<>();
     try (TopicReader reader =
@@ -46,16 +44,14 @@ final class QuarantineCheck {
     } catch (RuntimeException e) {
       // Planners do not read it: a right that is missing stops none.
       return CheckResult.warning(
-          NAME,
           "%s cannot be read: %s"
               .formatted(topics.of(QUARANTINE).name(), AuthorizationErrors.describe(e, settings)),
           "grant what ./shardtide acls --role dashboard prints");
     }
     List<Quarantine> held = latest.values().stream().filter(Quarantine::entered).toList();
     return held.isEmpty()
-        ? CheckResult.ok(NAME, "no key waits")
+        ? CheckResult.ok("no key waits")
         : CheckResult.warning(
-            NAME,
             held.stream()
                 .map(
                     q ->

@@ -9,6 +9,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.ConsumerGroupDescription;
 import org.apache.kafka.clients.admin.DescribeConsumerGroupsOptions;
@@ -16,10 +18,8 @@ import org.apache.kafka.clients.admin.DescribeTopicsOptions;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.acl.AclOperation;
-import org.apache.kafka.common.errors.GroupAuthorizationException;
+import org.apache.kafka.common.errors.AuthorizationException;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
-import org.apache.kafka.common.errors.TopicAuthorizationException;
-import org.apache.kafka.common.errors.TransactionalIdAuthorizationException;
 import org.apache.kafka.common.errors.TransactionalIdNotFoundException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.common.resource.PatternType;
@@ -31,7 +31,6 @@ import org.apache.kafka.common.resource.ResourceType;
  * be asked, and of a transactional id never more than that.
  */
 final class RightsCheck {
-  private final Admin admin;
   private final ServiceSettings settings;
   private final List<AclGrant> grants;
   private final Set<AclGrant> missing = new LinkedHashSet<>();
@@ -49,8 +48,7 @@ final class RightsCheck {
     }
   }
 
-  private RightsCheck(Admin admin, Acls.Role role, ServiceSettings settings) {
-    this.admin = admin;
+  private RightsCheck(Acls.Role role, ServiceSettings settings) {
     this.settings = settings;
     grants = Acls.of(role, settings.topics().prefix(), settings.extensions());
   }
@@ -64,64 +62,56 @@ final class RightsCheck {
    */
   static Rights of(Admin admin, Acls.Role role, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
-    RightsCheck check = new RightsCheck(admin, role, settings);
-    check.topics();
-    check.groups();
-    check.transactionalIds();
+    RightsCheck check = new RightsCheck(role, settings);
+    check.ask(
+        ResourceType.TOPIC,
+        admin
+            .describeTopics(
+                check.names(ResourceType.TOPIC),
+                new DescribeTopicsOptions().includeAuthorizedOperations(true))
+            .topicNameValues(),
+        TopicDescription::authorizedOperations);
+    check.ask(
+        ResourceType.GROUP,
+        admin
+            .describeConsumerGroups(
+                check.names(ResourceType.GROUP),
+                new DescribeConsumerGroupsOptions().includeAuthorizedOperations(true))
+            .describedGroups(),
+        ConsumerGroupDescription::authorizedOperations);
+    check.ask(
+        ResourceType.TRANSACTIONAL_ID,
+        check.names(ResourceType.TRANSACTIONAL_ID).stream()
+            .collect(
+                Collectors.toMap(
+                    id -> id, id -> admin.describeTransactions(List.of(id)).description(id))),
+        id -> null);
     List<AclGrant> ordered = new ArrayList<>(check.grants);
     ordered.retainAll(check.missing);
     return new Rights(ordered, check.complete);
   }
 
-  private void topics() throws InterruptedException, ExecutionException {
-    Set<String> names = names(ResourceType.TOPIC);
-    for (Map.Entry<String, KafkaFuture<TopicDescription>> entry :
-        admin
-            .describeTopics(names, new DescribeTopicsOptions().includeAuthorizedOperations(true))
-            .topicNameValues()
-            .entrySet()) {
+  /**
+   * Compares resources of a type.
+   *
+   * @param answers what the brokers say of each
+   * @param allowed what the user may do; null if the brokers do not say it
+   */
+  private <T> void ask(
+      ResourceType type,
+      Map<String, KafkaFuture<T>> answers,
+      Function<T, Set<AclOperation>> allowed)
+      throws InterruptedException, ExecutionException {
+    for (Map.Entry<String, KafkaFuture<T>> answer : answers.entrySet()) {
       try {
-        compare(ResourceType.TOPIC, entry.getKey(), entry.getValue().get().authorizedOperations());
+        compare(type, answer.getKey(), allowed.apply(answer.getValue().get()));
       } catch (ExecutionException e) {
-        if (e.getCause() instanceof TopicAuthorizationException) {
-          compare(ResourceType.TOPIC, entry.getKey(), Set.of());
+        if (e.getCause() instanceof AuthorizationException) {
+          compare(type, answer.getKey(), Set.of());
         } else if (e.getCause() instanceof UnknownTopicOrPartitionException) {
           complete = false;
-        } else {
-          throw e;
-        }
-      }
-    }
-  }
-
-  private void groups() throws InterruptedException, ExecutionException {
-    Set<String> names = names(ResourceType.GROUP);
-    for (Map.Entry<String, KafkaFuture<ConsumerGroupDescription>> entry :
-        admin
-            .describeConsumerGroups(
-                names, new DescribeConsumerGroupsOptions().includeAuthorizedOperations(true))
-            .describedGroups()
-            .entrySet()) {
-      try {
-        compare(ResourceType.GROUP, entry.getKey(), entry.getValue().get().authorizedOperations());
-      } catch (ExecutionException e) {
-        if (e.getCause() instanceof GroupAuthorizationException) {
-          compare(ResourceType.GROUP, entry.getKey(), Set.of());
-        } else if (!(e.getCause() instanceof GroupIdNotFoundException)) {
-          throw e;
-        }
-      }
-    }
-  }
-
-  private void transactionalIds() throws InterruptedException, ExecutionException {
-    for (String name : names(ResourceType.TRANSACTIONAL_ID)) {
-      try {
-        admin.describeTransactions(List.of(name)).description(name).get();
-      } catch (ExecutionException e) {
-        if (e.getCause() instanceof TransactionalIdAuthorizationException) {
-          compare(ResourceType.TRANSACTIONAL_ID, name, Set.of());
-        } else if (!(e.getCause() instanceof TransactionalIdNotFoundException)) {
+        } else if (!(e.getCause() instanceof GroupIdNotFoundException
+            || e.getCause() instanceof TransactionalIdNotFoundException)) {
           throw e;
         }
       }

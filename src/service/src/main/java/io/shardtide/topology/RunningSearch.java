@@ -10,14 +10,20 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
-/** A search on another thread, timed from when it begins to run. */
-final class RunningSearch {
+/**
+ * A search on another thread, timed from when it begins to run.
+ *
+ * @param <S> type of the search
+ */
+final class RunningSearch<S> {
+  private final S search;
   private final SourcePosition source;
   private final FutureTask<TimedOutcome> task;
 
   private record TimedOutcome(PlanningOutcome outcome, long nanos) {}
 
-  private RunningSearch(SourcePosition source, FutureTask<TimedOutcome> task) {
+  private RunningSearch(S search, SourcePosition source, FutureTask<TimedOutcome> task) {
+    this.search = search;
     this.source = source;
     this.task = task;
   }
@@ -25,25 +31,30 @@ final class RunningSearch {
   /**
    * Hands a search to an executor.
    *
-   * @param source where the change that it plans lies in the log
    * @param search the search
+   * @param source where the change that it plans lies in the log
+   * @param outcome searches
    * @param executor runs it, at once or later
    * @param nanoTime monotonic time, in nanoseconds from any origin
    */
-  static RunningSearch begin(
+  static <S> RunningSearch<S> begin(
+      S search,
       SourcePosition source,
-      Supplier<PlanningOutcome> search,
+      Supplier<PlanningOutcome> outcome,
       Executor executor,
       LongSupplier nanoTime) {
     FutureTask<TimedOutcome> task =
         new FutureTask<>(
             () -> {
               long began = nanoTime.getAsLong();
-              PlanningOutcome outcome = search.get();
-              return new TimedOutcome(outcome, nanoTime.getAsLong() - began);
+              return new TimedOutcome(outcome.get(), nanoTime.getAsLong() - began);
             });
     executor.execute(task);
-    return new RunningSearch(source, task);
+    return new RunningSearch<>(search, source, task);
+  }
+
+  S search() {
+    return search;
   }
 
   boolean isDone() {

@@ -4,9 +4,7 @@ import io.shardtide.config.ServiceSettings;
 import io.shardtide.log.DaemonThreads;
 import io.shardtide.tls.OwnCertificate;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topics;
-import io.shardtide.workload.ByteSizes;
 import io.shardtide.workload.Quarantine;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -25,7 +23,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
-import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.streams.KafkaStreams;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,13 +35,9 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   private static final Logger log = LoggerFactory.getLogger(ServiceHealth.class);
 
   private static final long PERIOD_MS = 2_000;
-  private static final int TIMEOUT_MS = 3_000;
 
   /** Probes between comparisons of the topics' settings and the brokers' limits: a minute. */
   private static final int PROBES_WITHOUT_SETTINGS = 30;
-
-  /** With less, RocksDB cannot compact stores: its files have 64 MiB. */
-  static final long LEAST_FREE_BYTES = 256L << 20;
 
   /**
    * A part of the service.
@@ -255,20 +248,16 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     try {
       if (admin == null) {
         admin = Admin.create(clients);
-        topics = new TopicProbe(admin, settings, TIMEOUT_MS);
+        topics = new TopicProbe(admin, settings);
       }
-      admin.describeCluster(new DescribeClusterOptions().timeoutMs(TIMEOUT_MS)).nodes().get();
+      KafkaAnswers.cluster(admin).nodes().get();
       topicState = topics.read();
       if (probes++ % PROBES_WITHOUT_SETTINGS == 0 || refused.isPresent()) {
         refused = refused();
       }
       return topicState.problem().or(() -> refused);
     } catch (ExecutionException | RuntimeException e) {
-      return Optional.of(
-          "Kafka at %s does not answer: %s"
-              .formatted(
-                  settings.connection().bootstrapServers(),
-                  AuthorizationErrors.describe(e, settings)));
+      return Optional.of(KafkaAnswers.missing(e, settings));
     }
   }
 
@@ -309,11 +298,9 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
       }
       registry.probe();
       return Optional.empty();
-    } catch (RegistryUnavailableException e) {
-      return Optional.of(e.getMessage());
     } catch (RuntimeException e) {
       // Any error of the client must not end the probes.
-      return Optional.of("The registry's client fails: " + Retry.describe(e));
+      return Optional.of(ClusterChecks.registryMissing(e));
     }
   }
 
@@ -321,19 +308,11 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     Path directory = settings.streams().stateDirectory().toAbsolutePath();
     try {
       Files.createDirectories(directory);
-      if (!Files.isWritable(directory)) {
-        return Optional.of("%s is not writable.".formatted(directory));
-      }
-      long free = Files.getFileStore(directory).getUsableSpace();
-      return free >= LEAST_FREE_BYTES
-          ? Optional.empty()
-          : Optional.of(
-              "%s has %s free, expected at least %s."
-                  .formatted(
-                      directory, ByteSizes.describe(free), ByteSizes.describe(LEAST_FREE_BYTES)));
     } catch (IOException | RuntimeException e) {
       return Optional.of("%s is unusable: %s".formatted(directory, e));
     }
+    CheckResult found = ClusterChecks.disk(settings);
+    return found.remedy().map(remedy -> found.finding() + ".");
   }
 
   @Override
@@ -342,7 +321,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     prober.interrupt();
     try {
       // Close the clients only after the prober has ended.
-      prober.join(2L * TIMEOUT_MS);
+      prober.join(2L * KafkaAnswers.FIRST_MS);
       if (prober.isAlive()) {
         log.debug("A probe is still running");
         return;

@@ -16,8 +16,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
-import org.apache.kafka.common.errors.GroupIdNotFoundException;
-import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -185,25 +183,13 @@ final class StateCheck {
     } catch (ExecutionException e) {
       // Another instance created it at the same time.
       if (!(e.getCause() instanceof TopicExistsException)) {
-        throw e.getCause() instanceof RetriableException unavailable
-            ? unavailable
-            : new IllegalStateException(
-                "Kafka refuses to create the changelogs of new stores: "
-                    + e.getCause().getMessage(),
-                e.getCause());
+        throw KafkaAnswers.refused("create the changelogs of new stores", e);
       }
     }
   }
 
   private static boolean hasOffsets(Admin admin, String group)
       throws InterruptedException, ExecutionException {
-    try {
-      return !admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get().isEmpty();
-    } catch (ExecutionException e) {
-      if (e.getCause() instanceof GroupIdNotFoundException) {
-        return false;
-      }
-      throw e;
-    }
+    return !KafkaAnswers.committed(admin, group, false).isEmpty();
   }
 }

@@ -2,10 +2,6 @@ package io.shardtide.topology;
 
 import static io.shardtide.wire.TopicType.QUARANTINE;
 
-import com.github.freva.asciitable.AsciiTable;
-import com.github.freva.asciitable.Column;
-import com.github.freva.asciitable.ColumnData;
-import com.github.freva.asciitable.HorizontalAlign;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
@@ -21,7 +17,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
@@ -30,13 +25,10 @@ import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
-import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidReplicationFactorException;
-import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TopicExistsException;
-import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -146,43 +138,15 @@ public final class TopicCheck {
     return new Comparison(differences, missing);
   }
 
-  /** Returns differences as a table, with the commands that fix them. */
+  /** Returns differences, those that are refused first, with what fixes each. */
   public static String describe(List<TopicDifference> differences) {
-    List<TopicDifference> sorted =
-        differences.stream()
-            .sorted(
-                Comparator.comparing((TopicDifference d) -> !d.refused())
-                    .thenComparing(TopicDifference::topic)
-                    .thenComparing(TopicDifference::setting))
-            .toList();
-    String table =
-        AsciiTable.getTable(
-            AsciiTable.NO_BORDERS,
-            sorted,
-            List.of(
-                column("", d -> d.refused() ? "refused" : "noted"),
-                column("topic", TopicDifference::topic),
-                column("setting", TopicDifference::setting),
-                column("is", TopicDifference::found),
-                column("should be", TopicDifference::wanted),
-                column("because", TopicDifference::reason)));
-    String remedies =
-        sorted.stream()
-            .map(TopicDifference::remedy)
-            .distinct()
-            .map(remedy -> "  " + remedy)
-            .collect(Collectors.joining("\n"));
-    return table.replaceAll(" +(?=\n|$)", "") + "\nTo fix it:\n" + remedies;
-  }
-
-  private static ColumnData<TopicDifference> column(
-      String header, Function<TopicDifference, String> value) {
-    return new Column()
-        .header(header)
-        .headerAlign(HorizontalAlign.LEFT)
-        .dataAlign(HorizontalAlign.LEFT)
-        .maxWidth(90)
-        .with(value);
+    return differences.stream()
+        .sorted(
+            Comparator.comparing((TopicDifference d) -> !d.refused())
+                .thenComparing(TopicDifference::topic)
+                .thenComparing(TopicDifference::setting))
+        .map(d -> (d.refused() ? "refused: " : "noted: ") + d.sentence())
+        .collect(Collectors.joining("\n"));
   }
 
   private List<TopicDifference> accept(
@@ -207,8 +171,7 @@ public final class TopicCheck {
       if (existing.containsKey(topic.name())) {
         int copies = copies(existing.get(topic.name()));
         differences.addAll(replication(topic, copies));
-        differences.addAll(
-            new TopicRules(settings, topic, copies).differences(config(configs, topic.name())));
+        differences.addAll(TopicRules.of(settings, topic, config(configs, topic.name()), copies));
       }
     }
     for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
@@ -217,8 +180,8 @@ public final class TopicCheck {
         String name = store.changelog(topics.prefix());
         if (changelogs.containsKey(name)) {
           differences.addAll(
-              TopicRules.ofChangelog(settings, name, created, copies(changelogs.get(name)))
-                  .differences(config(configs, name)));
+              TopicRules.ofChangelog(
+                  settings, name, config(configs, name), copies(changelogs.get(name)), created));
         }
       }
     }
@@ -236,7 +199,7 @@ public final class TopicCheck {
   /** Returns the changelogs that exist, and that this user may see; Kafka Streams creates them. */
   private Map<String, TopicDescription> changelogs() throws InterruptedException {
     Set<String> names = StoreName.changelogs(settings.extensions(), topics.prefix());
-    names.retainAll(get("list the topics", admin.listTopics().names()));
+    names.retainAll(KafkaAnswers.get("list the topics", admin.listTopics().names()));
     return existing(names);
   }
 
@@ -254,57 +217,59 @@ public final class TopicCheck {
     return read(topics).contains(topic);
   }
 
-  /** Returns the number of partitions that the topics that are read have, or should have. */
-  private int partitionsRead(Map<String, TopicDescription> existing) {
+  /** Returns the different numbers of partitions of the topics that are read and exist. */
+  private List<Integer> counts(Map<String, TopicDescription> existing) {
     return topics.all().stream()
         .filter(topic -> isRead(topic) && existing.containsKey(topic.name()))
-        .mapToInt(topic -> existing.get(topic.name()).partitions().size())
-        .reduce(settings.topics().partitions(), Math::max);
+        .map(topic -> existing.get(topic.name()).partitions().size())
+        .distinct()
+        .toList();
+  }
+
+  /** Returns the number of partitions that the topics that are read have, or should have. */
+  private int partitionsRead(Map<String, TopicDescription> existing) {
+    return counts(existing).stream().reduce(settings.topics().partitions(), Math::max);
   }
 
   private List<TopicDifference> partitions(Map<String, TopicDescription> existing)
       throws InterruptedException {
     int read = partitionsRead(existing);
-    List<Integer> counts =
-        topics.all().stream()
-            .filter(topic -> isRead(topic) && existing.containsKey(topic.name()))
-            .map(topic -> existing.get(topic.name()).partitions().size())
-            .distinct()
-            .toList();
+    List<Integer> counts = counts(existing);
     List<TopicDifference> differences = new ArrayList<>();
     for (Topic<?> topic : topics.all()) {
-      if (!existing.containsKey(topic.name())) {
+      TopicDescription description = existing.get(topic.name());
+      if (description == null) {
         continue;
       }
-      int found = existing.get(topic.name()).partitions().size();
-      if (isRead(topic) && found < read) {
+      int found = description.partitions().size();
+      boolean refused = isRead(topic) && found < read;
+      int wanted = refused ? read : settings.topics().partitions();
+      if (found != wanted) {
         differences.add(
             new TopicDifference(
                 topic.name(),
                 "partitions",
                 Integer.toString(found),
-                Integer.toString(read),
-                true,
-                counts.size() > 1
-                    ? "all topics that are read must have the same number of partitions"
-                    : "topics.partitions, and a workload stays on its partition",
-                remedy(existing.get(topic.name()), read, counts)));
-      } else if (found != settings.topics().partitions()) {
-        differences.add(
-            new TopicDifference(
-                topic.name(),
-                "partitions",
-                Integer.toString(found),
-                Integer.toString(settings.topics().partitions()),
-                false,
-                "topics.partitions",
-                isRead(topic)
-                    ? "in the settings file: topics.partitions=" + found
-                    : "none needed: topics that are only written may have any number of"
-                        + " partitions"));
+                Integer.toString(wanted),
+                refused,
+                partitionsBecause(refused, counts),
+                refused
+                    ? remedy(description, read, counts)
+                    : isRead(topic)
+                        ? "in the settings file: topics.partitions=" + found
+                        : "none needed: topics that are only written may have any number of partitions"));
       }
     }
     return differences;
+  }
+
+  private static String partitionsBecause(boolean refused, List<Integer> counts) {
+    if (!refused) {
+      return "topics.partitions";
+    }
+    return counts.size() > 1
+        ? "all topics that are read must have the same number of partitions"
+        : "topics.partitions, and a workload stays on its partition";
   }
 
   private String remedy(TopicDescription topic, int wanted, List<Integer> counts)
@@ -328,7 +293,7 @@ public final class TopicCheck {
         .forEach(
             p -> asked.put(new TopicPartition(topic.name(), p.partition()), OffsetSpec.latest()));
     Map<TopicPartition, ListOffsetsResultInfo> ends =
-        get("list the offsets of " + topic.name(), admin.listOffsets(asked).all());
+        KafkaAnswers.get("list the offsets of " + topic.name(), admin.listOffsets(asked).all());
     return ends.values().stream().anyMatch(end -> end.offset() > 0);
   }
 
@@ -378,7 +343,7 @@ public final class TopicCheck {
       // Another instance created it at the same time.
       if (!(e.getCause() instanceof TopicExistsException)) {
         RuntimeException refused =
-            refused(
+            KafkaAnswers.refused(
                 "create %s with %d partitions in %d replicas (topics.partitions, topics.replication)"
                     .formatted(
                         wanted.name(), wanted.numPartitions(), settings.topics().replication()),
@@ -391,7 +356,7 @@ public final class TopicCheck {
   }
 
   private RuntimeException tooFewBrokers(RuntimeException refused) throws InterruptedException {
-    int brokers = get("describe the cluster", admin.describeCluster().nodes()).size();
+    int brokers = KafkaAnswers.get("describe the cluster", admin.describeCluster().nodes()).size();
     return new IllegalStateException(
         "%s Start more brokers, or set topics.replication=%d; topics keep the replicas that they are created with."
             .formatted(refused.getMessage(), brokers),
@@ -413,22 +378,11 @@ public final class TopicCheck {
 
   private Map<String, TopicDescription> existing(Collection<String> names)
       throws InterruptedException {
-    Map<String, TopicDescription> existing = new LinkedHashMap<>();
-    for (Map.Entry<String, KafkaFuture<TopicDescription>> entry :
-        admin.describeTopics(names).topicNameValues().entrySet()) {
-      try {
-        existing.put(entry.getKey(), entry.getValue().get());
-      } catch (ExecutionException e) {
-        if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
-          throw refused("describe topic " + entry.getKey(), e);
-        }
-      }
-    }
-    return existing;
+    return KafkaAnswers.existing(admin.describeTopics(names).topicNameValues());
   }
 
   private Map<ConfigResource, Config> configs(Set<String> names) throws InterruptedException {
-    return get(
+    return KafkaAnswers.get(
         "describe the settings of the topics",
         admin
             .describeConfigs(
@@ -436,21 +390,5 @@ public final class TopicCheck {
                     .map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name))
                     .toList())
             .all());
-  }
-
-  private static <T> T get(String what, KafkaFuture<T> future) throws InterruptedException {
-    try {
-      return future.get();
-    } catch (ExecutionException e) {
-      throw refused(what, e);
-    }
-  }
-
-  /** Returns the error to throw: a retriable one is retried by the caller, others are final. */
-  private static RuntimeException refused(String what, ExecutionException e) {
-    return e.getCause() instanceof RetriableException unavailable
-        ? unavailable
-        : new IllegalStateException(
-            "Kafka refuses to %s: %s".formatted(what, e.getCause().getMessage()), e.getCause());
   }
 }

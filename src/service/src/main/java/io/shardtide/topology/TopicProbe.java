@@ -16,12 +16,10 @@ import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
 import org.apache.kafka.clients.admin.ListTopicsOptions;
 import org.apache.kafka.clients.admin.TopicDescription;
-import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
-import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 
 /**
  * The state of the topics and changelogs of a planner: which partitions lack a leader or replicas,
@@ -32,7 +30,6 @@ final class TopicProbe {
   private static final String CHANGELOG = "-changelog";
 
   private final Admin admin;
-  private final int timeoutMs;
   private final Set<String> owned = new TreeSet<>();
   private final Set<String> read;
   private final Map<String, Uuid> seen = new TreeMap<>();
@@ -90,11 +87,9 @@ final class TopicProbe {
   /**
    * @param admin client; the caller closes it
    * @param settings settings of the planner
-   * @param timeoutMs how long a request may take
    */
-  TopicProbe(Admin admin, ServiceSettings settings, int timeoutMs) {
+  TopicProbe(Admin admin, ServiceSettings settings) {
     this.admin = admin;
-    this.timeoutMs = timeoutMs;
     String prefix = settings.topics().prefix();
     Topics topics = Topics.inUse(prefix, settings.extensions());
     topics.all().stream().map(Topic::name).forEach(owned::add);
@@ -106,22 +101,17 @@ final class TopicProbe {
   /** Asks the cluster. */
   TopicState read() throws InterruptedException, ExecutionException {
     Set<String> names =
-        new TreeSet<>(admin.listTopics(new ListTopicsOptions().timeoutMs(timeoutMs)).names().get());
+        new TreeSet<>(
+            admin
+                .listTopics(new ListTopicsOptions().timeoutMs(KafkaAnswers.FIRST_MS))
+                .names()
+                .get());
     names.retainAll(owned);
-    Map<String, TopicDescription> topics = new TreeMap<>();
-    for (Map.Entry<String, KafkaFuture<TopicDescription>> entry :
-        admin
-            .describeTopics(names, new DescribeTopicsOptions().timeoutMs(timeoutMs))
-            .topicNameValues()
-            .entrySet()) {
-      try {
-        topics.put(entry.getKey(), entry.getValue().get());
-      } catch (ExecutionException e) {
-        if (!(e.getCause() instanceof UnknownTopicOrPartitionException)) {
-          throw e;
-        }
-      }
-    }
+    Map<String, TopicDescription> topics =
+        KafkaAnswers.existing(
+            admin
+                .describeTopics(names, new DescribeTopicsOptions().timeoutMs(KafkaAnswers.FIRST_MS))
+                .topicNameValues());
     topics.forEach((name, topic) -> seen.putIfAbsent(name, topic.topicId()));
     Set<String> deleted =
         seen.entrySet().stream()

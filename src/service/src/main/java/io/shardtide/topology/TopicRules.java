@@ -20,8 +20,17 @@ import org.apache.kafka.streams.StreamsConfig;
 /**
  * What the settings of a topic or a changelog on the cluster must be, so that no record is lost or
  * refused.
+ *
+ * @param config its settings
+ * @param copies the smallest number of replicas of its partitions
+ * @param differences what was found so far
  */
-final class TopicRules {
+record TopicRules(
+    ServiceSettings settings,
+    String name,
+    Config config,
+    int copies,
+    List<TopicDifference> differences) {
   private static final String UNLIMITED = "-1";
 
   /**
@@ -44,52 +53,31 @@ final class TopicRules {
           TopicConfig.MESSAGE_TIMESTAMP_AFTER_MAX_MS_CONFIG,
           "3600000");
 
-  private final ServiceSettings settings;
-  private final String name;
-  private final Retention retention;
-  private final int maxMessageBytes;
-  private final int leastMessageBytes;
-  private final int copies;
-  private final List<TopicDifference> differences = new ArrayList<>();
-
-  /**
-   * @param copies the smallest number of replicas of the topic's partitions
-   */
-  TopicRules(ServiceSettings settings, Topic<?> topic, int copies) {
-    this(
-        settings,
-        topic.name(),
-        topic.type().retention(),
-        topic.maxMessageBytes(),
-        Math.min(topic.maxMessageBytes(), topic.type().leastMessageBytes()),
-        copies);
+  /** Returns the settings of a topic that would lose or refuse records. */
+  static List<TopicDifference> of(
+      ServiceSettings settings, Topic<?> topic, Config config, int copies) {
+    return new TopicRules(settings, topic.name(), config, copies, new ArrayList<>())
+        .check(
+            topic.type().retention(),
+            topic.maxMessageBytes(),
+            Math.min(topic.maxMessageBytes(), topic.type().leastMessageBytes()));
   }
 
-  private TopicRules(
+  /**
+   * Returns those of a changelog.
+   *
+   * @param created the settings with which Kafka Streams creates it
+   */
+  static List<TopicDifference> ofChangelog(
       ServiceSettings settings,
       String name,
-      Retention retention,
-      int maxMessageBytes,
-      int leastMessageBytes,
-      int copies) {
-    this.settings = settings;
-    this.name = name;
-    this.retention = retention;
-    this.maxMessageBytes = maxMessageBytes;
-    this.leastMessageBytes = leastMessageBytes;
-    this.copies = copies;
-  }
-
-  /**
-   * Returns the rules of a changelog.
-   *
-   * @param config the settings with which Kafka Streams creates it
-   */
-  static TopicRules ofChangelog(
-      ServiceSettings settings, String name, Map<String, String> config, int copies) {
+      Config config,
+      int copies,
+      Map<String, String> created) {
     String setting = TopicConfig.MAX_MESSAGE_BYTES_CONFIG;
-    int bytes = (Integer) ConfigDef.parseType(setting, config.get(setting), ConfigDef.Type.INT);
-    return new TopicRules(settings, name, Retention.LATEST, bytes, bytes, copies);
+    int bytes = (Integer) ConfigDef.parseType(setting, created.get(setting), ConfigDef.Type.INT);
+    return new TopicRules(settings, name, config, copies, new ArrayList<>())
+        .check(Retention.LATEST, bytes, bytes);
   }
 
   /**
@@ -118,19 +106,18 @@ final class TopicRules {
             : "");
   }
 
-  /** Returns the settings of the topic that would lose or refuse records. */
-  List<TopicDifference> differences(Config config) {
+  private List<TopicDifference> check(
+      Retention retention, int maxMessageBytes, int leastMessageBytes) {
     Set<String> cleanup = new TreeSet<>();
-    Arrays.stream(value(config, TopicConfig.CLEANUP_POLICY_CONFIG).split(",", -1))
+    Arrays.stream(value(TopicConfig.CLEANUP_POLICY_CONFIG).split(",", -1))
         .map(String::strip)
         .filter(policy -> !policy.isEmpty())
         .forEach(cleanup::add);
     switch (retention) {
-      case FOREVER -> forever(config, cleanup);
+      case FOREVER -> forever(cleanup);
       case LATEST -> {
         if (!cleanup.equals(Set.of(TopicConfig.CLEANUP_POLICY_COMPACT))) {
           refuse(
-              config,
               TopicConfig.CLEANUP_POLICY_CONFIG,
               TopicConfig.CLEANUP_POLICY_COMPACT,
               "the latest record of each key must be kept");
@@ -139,39 +126,34 @@ final class TopicRules {
       case CLUSTER_DEFAULT -> {
         if (cleanup.contains(TopicConfig.CLEANUP_POLICY_COMPACT)) {
           refuse(
-              config,
               TopicConfig.CLEANUP_POLICY_CONFIG,
               TopicConfig.CLEANUP_POLICY_DELETE,
               "compaction would delete records that are needed");
         }
       }
     }
-    long limit = number(config, TopicConfig.MAX_MESSAGE_BYTES_CONFIG);
+    long limit = number(TopicConfig.MAX_MESSAGE_BYTES_CONFIG);
     if (limit < maxMessageBytes) {
       differ(
-          config,
           TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
           Integer.toString(maxMessageBytes),
           limit < leastMessageBytes ? "records can be that large" : "larger records are refused",
           limit < leastMessageBytes);
     }
-    if (number(config, TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG) > copies) {
+    if (number(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG) > copies) {
       refuse(
-          config,
           TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG,
           Integer.toString(copies),
           "a partition with %d replicas could not be written".formatted(copies));
     }
     // With LogAppendTime a broker sets the time of each record and refuses none.
-    if (!value(config, TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG)
+    if (!value(TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG)
         .equals(TimestampType.LOG_APPEND_TIME.name)) {
       atLeast(
-          config,
           TopicConfig.MESSAGE_TIMESTAMP_BEFORE_MAX_MS_CONFIG,
           RECORD_AGE_MS,
           "the broker would refuse records that waited, again and again");
       atLeast(
-          config,
           TopicConfig.MESSAGE_TIMESTAMP_AFTER_MAX_MS_CONFIG,
           CLOCK_DIFFERENCE_MS,
           "the broker would refuse records of a clock that is a little ahead");
@@ -180,16 +162,15 @@ final class TopicRules {
   }
 
   /** Refuses a limit that is too small; brokers before 3.6 do not have those of timestamps. */
-  private void atLeast(Config config, String setting, long least, String reason) {
-    if (!value(config, setting).isEmpty() && number(config, setting) < least) {
-      refuse(config, setting, Long.toString(least), reason);
+  private void atLeast(String setting, long least, String reason) {
+    if (!value(setting).isEmpty() && number(setting) < least) {
+      refuse(setting, Long.toString(least), reason);
     }
   }
 
-  private void forever(Config config, Set<String> cleanup) {
+  private void forever(Set<String> cleanup) {
     if (cleanup.contains(TopicConfig.CLEANUP_POLICY_COMPACT)) {
       refuse(
-          config,
           TopicConfig.CLEANUP_POLICY_CONFIG,
           TopicConfig.CLEANUP_POLICY_DELETE,
           "compaction would delete records that a replay needs");
@@ -198,24 +179,23 @@ final class TopicRules {
     if (!cleanup.isEmpty()) {
       for (String limit :
           List.of(TopicConfig.RETENTION_MS_CONFIG, TopicConfig.RETENTION_BYTES_CONFIG)) {
-        if (!value(config, limit).equals(UNLIMITED)) {
-          refuse(config, limit, UNLIMITED, "a replay needs all records");
+        if (!value(limit).equals(UNLIMITED)) {
+          refuse(limit, UNLIMITED, "a replay needs all records");
         }
       }
     }
   }
 
-  private void refuse(Config config, String setting, String wanted, String reason) {
-    differ(config, setting, wanted, reason, true);
+  private void refuse(String setting, String wanted, String reason) {
+    differ(setting, wanted, reason, true);
   }
 
-  private void differ(
-      Config config, String setting, String wanted, String reason, boolean refused) {
+  private void differ(String setting, String wanted, String reason, boolean refused) {
     differences.add(
         new TopicDifference(
             name,
             setting,
-            value(config, setting),
+            value(setting),
             wanted,
             refused,
             reason,
@@ -223,12 +203,12 @@ final class TopicRules {
                 .formatted(connection(settings), name, setting, wanted)));
   }
 
-  private static String value(Config config, String setting) {
+  private String value(String setting) {
     return config.get(setting) == null ? "" : config.get(setting).value();
   }
 
-  private static long number(Config config, String setting) {
-    String value = value(config, setting);
+  private long number(String setting) {
+    String value = value(setting);
     return value.isEmpty() ? 0 : Long.parseLong(value);
   }
 }

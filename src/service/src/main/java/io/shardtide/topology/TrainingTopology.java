@@ -70,15 +70,15 @@ final class TrainingTopology extends KeyedProcessor {
 
   /** Ignores alarms about slow devices, which no model can learn, and about former models. */
   private void onAlarm(DriftAlarm alarm) {
-    boolean isCurrent =
-        champion
-            .apply(alarm.hardware())
-            .filter(bundle -> bundle.modelId().equals(alarm.modelId()))
-            .isPresent();
-    if (alarm.kind() == DriftAlarm.AlarmKind.MODEL && isCurrent) {
+    if (alarm.kind() == DriftAlarm.AlarmKind.MODEL
+        && isCurrent(alarm.hardware(), alarm.modelId())) {
       TrainingState state = kept.state(alarm.hardware(), nowMs());
       kept.put(alarm.hardware(), state.alarmed(alarm.modelId()));
     }
+  }
+
+  private boolean isCurrent(String hardware, String modelId) {
+    return champion.apply(hardware).filter(model -> model.modelId().equals(modelId)).isPresent();
   }
 
   @Override
@@ -131,12 +131,7 @@ final class TrainingTopology extends KeyedProcessor {
     // A job that failed has no decision, and is still due.
     RetrainingRun.RetrainingResult outcome = done.outcome.join();
     ModelDecision decision = outcome.decision();
-    boolean isCurrent =
-        champion
-            .apply(done.hardware)
-            .filter(bundle -> bundle.modelId().equals(decision.championId()))
-            .isPresent();
-    if (!isCurrent) {
+    if (!isCurrent(done.hardware, decision.championId())) {
       // Another model was published meanwhile; the comparison was with the former one.
       return;
     }

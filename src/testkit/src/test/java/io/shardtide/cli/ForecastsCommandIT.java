@@ -217,7 +217,7 @@ class ForecastsCommandIT {
             check ->
                 assertThat(check)
                     .isEqualTo(
-                        CheckResult.ok(
-                            "forecasts", "no planner with growth.enabled=true has started yet")));
+                        CheckResult.ok("no planner with growth.enabled=true has started yet")
+                            .named("forecasts")));
   }
 }
