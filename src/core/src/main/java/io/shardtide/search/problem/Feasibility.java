@@ -40,7 +40,7 @@ public final class Feasibility {
    *
    * @param scope where its rows are
    * @param parts how many such parts there are, each at a place of its own; 1 if there may be fewer
-   * @param bytes its bytes, without what a step needs beside them; -1 if there is no such part
+   * @param bytes its bytes, without what a step needs beside them
    * @param memory the most bytes that a part of its scope can have
    * @param shown what it is, for people; a function, because nearly all parts fit
    */
@@ -61,14 +61,6 @@ public final class Feasibility {
       return bytes - memory;
     }
 
-    boolean isThere() {
-      return bytes >= 0;
-    }
-
-    boolean fits() {
-      return isThere() && bytesShort() <= 0;
-    }
-
     static SmallestPart ofColumns(TableSpec table, PartMemory memory) {
       return new SmallestPart(
           table,
@@ -81,19 +73,17 @@ public final class Feasibility {
                   .formatted(table.name(), TableSpec.COLUMN_UNIT));
     }
 
+    /** Returns that of a group, or any that fits; null if constraints leave none. */
     static SmallestPart of(TableGroup group, ClusterSpec cluster, PartMemory memory) {
-      TableSpec first = group.tables().get(0).table();
       SmallestPart smallest =
-          group.isConstrained()
-              ? new SmallestPart(first, ShardScope.DEVICE, 1, -1, 0, () -> describe(group))
-              : ofColumns(first, memory);
-      if (smallest.fits()) {
+          group.isConstrained() ? null : ofColumns(group.tables().get(0).table(), memory);
+      if (smallest != null && smallest.bytesShort() <= 0) {
         return smallest;
       }
       for (Option option : group.options(cluster)) {
         if (option.hasAllRows() && group.allows(option.part(), cluster)) {
           SmallestPart part = of(group, option, cluster, memory);
-          boolean isSmaller = !smallest.isThere() || part.bytesShort() < smallest.bytesShort();
+          boolean isSmaller = smallest == null || part.bytesShort() < smallest.bytesShort();
           smallest = isSmaller ? part : smallest;
         }
       }
@@ -153,7 +143,7 @@ public final class Feasibility {
     List<SmallestPart> parts = new ArrayList<>();
     for (TableGroup group : TableGroup.of(tables)) {
       SmallestPart smallest = SmallestPart.of(group, cluster, memory);
-      if (!smallest.isThere()) {
+      if (smallest == null) {
         return noKind(group, cluster);
       }
       parts.add(smallest);
