@@ -8,6 +8,7 @@ import io.shardtide.workload.AccessCdf;
 import io.shardtide.workload.CacheAlgorithm;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.CommCodec;
 import io.shardtide.workload.ComputeKernel;
 import io.shardtide.workload.DeviceMemory;
@@ -87,29 +88,19 @@ class SpecTextsTest {
                     + "enforceHbm=true,computeKernel=fused_uvm_caching,cacheLoadFactor=0.25,"
                     + "cacheAlgorithm=LFU,outputType=fp16,stochasticRounding=false"))
         .isEqualTo(
-            new TableSpec(
-                "a",
-                10,
-                8,
-                2,
-                ReuseHistogram.UNKNOWN,
-                2,
-                AccessCdf.UNKNOWN,
-                8,
-                0.5,
-                TableConstraints.NONE,
-                true,
-                Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM),
-                true,
-                List.of(),
-                Optional.empty(),
-                new TableKernel(
-                    Optional.of(ComputeKernel.FUSED_UVM_CACHING),
-                    OptionalDouble.of(0.25),
-                    Optional.of(CacheAlgorithm.LFU),
-                    Optional.of(OutputType.FP16),
-                    Optional.of(false)),
-                Optional.empty()));
+            TableSpecBuilder.builder(new TableSpec("a", 10, 8, 2, ReuseHistogram.UNKNOWN, 2))
+                .optimizerBytesPerElement(8)
+                .optimizerBytesPerRow(0.5)
+                .optimizer(Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM))
+                .enforceHbm(true)
+                .kernel(
+                    new TableKernel(
+                        Optional.of(ComputeKernel.FUSED_UVM_CACHING),
+                        OptionalDouble.of(0.25),
+                        Optional.of(CacheAlgorithm.LFU),
+                        Optional.of(OutputType.FP16),
+                        Optional.of(false)))
+                .build());
     assertThat(
             SpecTexts.cluster(
                 CLUSTER
@@ -119,29 +110,27 @@ class SpecTextsTest {
                     + "memoryGibByDevice=7:40.5+1:96,devicesPerHost=1,"
                     + "codecs=int8:1.25:gbps=400:forward:canBeSummed=false+fp16:2+top:8:density=0.1:backward"))
         .isEqualTo(
-            new ClusterSpec(
-                9,
-                80 * Fixtures.GIB,
-                64,
-                3,
-                "h100",
-                Fixtures.GIB / 2,
-                4 * Fixtures.GIB,
-                true,
-                2,
-                1.5,
-                List.of(1, 3),
-                50,
-                List.of(
-                    new CommCodec("fp16", 2),
-                    new CommCodec("int8", 1.25, 400, 1, false, List.of(Direction.FORWARD)),
-                    new CommCodec("top", 8, 0, 0.1, true, List.of(Direction.BACKWARD))),
-                Optional.of(Optimizer.LAMB),
-                Optional.of(TrainingPipeline.SPARSE_DIST),
-                List.of(
-                    new DeviceMemory(1, 96 * Fixtures.GIB),
-                    new DeviceMemory(7, 81 * Fixtures.GIB / 2)),
-                1));
+            ClusterSpecBuilder.builder(new ClusterSpec(9, 80 * Fixtures.GIB, 64, 3, "h100"))
+                .hostMemoryBytesPerDevice(Fixtures.GIB / 2)
+                .reservedMemoryBytesPerDevice(4 * Fixtures.GIB)
+                .countsStepMemory(true)
+                .forwardBytesPerElement(2)
+                .backwardBytesPerElement(1.5)
+                .replicaGroups(List.of(1, 3))
+                .synchronizationSteps(50)
+                .codecs(
+                    List.of(
+                        new CommCodec("fp16", 2),
+                        new CommCodec("int8", 1.25, 400, 1, false, List.of(Direction.FORWARD)),
+                        new CommCodec("top", 8, 0, 0.1, true, List.of(Direction.BACKWARD))))
+                .optimizer(Optional.of(Optimizer.LAMB))
+                .pipeline(Optional.of(TrainingPipeline.SPARSE_DIST))
+                .memoryBytesByDevice(
+                    List.of(
+                        new DeviceMemory(1, 96 * Fixtures.GIB),
+                        new DeviceMemory(7, 81 * Fixtures.GIB / 2)))
+                .devicesPerHost(1)
+                .build());
     assertThat(SpecTexts.table(TABLE + ",ids=12,idsPerDay=0.5,slotBytes=8,eviction=lfu").storage())
         .contains(new HashedStorage(12, 0.5, 8, Eviction.LFU, AccessCdf.UNKNOWN, Optional.empty()));
     assertThat(SpecTexts.table(TABLE + ",eviction=none")).isEqualTo(Fixtures.hashed("a", 10, 8, 2));

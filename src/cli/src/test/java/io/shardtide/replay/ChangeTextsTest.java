@@ -75,24 +75,10 @@ class ChangeTextsTest {
   @Test
   void a_tables_bytes_are_described() {
     TableSpec optimized =
-        new TableSpec(
-            "a",
-            10_000,
-            64,
-            2,
-            ReuseHistogram.UNKNOWN,
-            2,
-            AccessCdf.UNKNOWN,
-            8,
-            0.5,
-            TableConstraints.NONE,
-            true,
-            Optional.empty(),
-            false,
-            List.of(),
-            Optional.empty(),
-            TableKernel.NONE,
-            Optional.empty());
+        TableSpecBuilder.builder(new TableSpec("a", 10_000, 64, 2, ReuseHistogram.UNKNOWN, 2))
+            .optimizerBytesPerElement(8)
+            .optimizerBytesPerRow(0.5)
+            .build();
     assertThat(texts(table(TABLE), table(optimized)).get(1))
         .isEqualTo(
             "table a: bytes per element 4 -> 2, optimizer bytes per element 0 -> 8, optimizer bytes"
@@ -206,24 +192,16 @@ class ChangeTextsTest {
   @Test
   void what_a_cluster_reserves_and_sends_is_described() {
     ClusterSpec other =
-        new ClusterSpec(
-            8,
-            80 * Fixtures.GIB,
-            65_536,
-            8,
-            "h100",
-            64 * Fixtures.GIB,
-            4 * Fixtures.GIB,
-            true,
-            2,
-            1.5,
-            List.of(1, 2),
-            20,
-            List.of(),
-            Optional.empty(),
-            Optional.of(TrainingPipeline.PREFETCH),
-            List.of(),
-            0);
+        ClusterSpecBuilder.builder(new ClusterSpec(8, 80 * Fixtures.GIB, 65_536, 8, "h100"))
+            .hostMemoryBytesPerDevice(64 * Fixtures.GIB)
+            .reservedMemoryBytesPerDevice(4 * Fixtures.GIB)
+            .countsStepMemory(true)
+            .forwardBytesPerElement(2)
+            .backwardBytesPerElement(1.5)
+            .replicaGroups(List.of(1, 2))
+            .synchronizationSteps(20)
+            .pipeline(Optional.of(TrainingPipeline.PREFETCH))
+            .build();
     assertThat(texts(cluster(CLUSTER), cluster(other), cluster(CLUSTER), cluster(CLUSTER)))
         .containsExactly(
             "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"

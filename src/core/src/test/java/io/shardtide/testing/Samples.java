@@ -47,6 +47,7 @@ import io.shardtide.state.ModelDecisionBuilder;
 import io.shardtide.workload.Bytes;
 import io.shardtide.workload.CacheAlgorithm;
 import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.Collective;
 import io.shardtide.workload.CommCodec;
 import io.shardtide.workload.ComputeKernel;
@@ -65,6 +66,7 @@ import io.shardtide.workload.TableConstraints;
 import io.shardtide.workload.TableFeature;
 import io.shardtide.workload.TableKernel;
 import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.TableSpecBuilder;
 import io.shardtide.workload.TrainingPipeline;
 import io.shardtide.workload.WorkloadChange;
 import java.util.EnumSet;
@@ -81,48 +83,45 @@ public final class Samples {
 
   public static TableSpec table() {
     long rows = 123_456_789_012L % TableSpec.MAX_ROWS;
-    return new TableSpec(
-        "tab\"le 表",
-        rows,
-        64,
-        7.25,
-        Fixtures.reuse(),
-        4.5,
-        Fixtures.cdf(rows),
-        8,
-        2.5,
-        new TableConstraints(
-            EnumSet.of(ShardKind.GRID_SHARD, ShardKind.TABLE_WISE), 16, Optional.of("an\"other 表")),
-        true,
-        Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM),
-        true,
-        List.of(new TableFeature("a\"d 表", 7, 0.5, 1), new TableFeature("another", 11.25, 1, 3)),
-        Optional.of(IdWeights.LEARNED),
-        TableKernel.NONE,
-        Optional.empty());
+    return TableSpecBuilder.builder(
+            new TableSpec("tab\"le 表", rows, 64, 7.25, Fixtures.reuse(), 4.5))
+        .accessCdf(Fixtures.cdf(rows))
+        .optimizerBytesPerElement(8)
+        .optimizerBytesPerRow(2.5)
+        .constraints(
+            new TableConstraints(
+                EnumSet.of(ShardKind.GRID_SHARD, ShardKind.TABLE_WISE),
+                16,
+                Optional.of("an\"other 表")))
+        .optimizer(Optional.of(Optimizer.PARTIAL_ROWWISE_ADAM))
+        .enforceHbm(true)
+        .features(
+            List.of(
+                new TableFeature("a\"d 表", 7, 0.5, 1), new TableFeature("another", 11.25, 1, 3)))
+        .idWeights(Optional.of(IdWeights.LEARNED))
+        .build();
   }
 
   public static ClusterSpec cluster() {
-    return new ClusterSpec(
-        9,
-        80 * Fixtures.GIB,
-        65_536,
-        8,
-        Fixtures.HARDWARE,
-        64 * Fixtures.GIB,
-        3 * Fixtures.GIB,
-        true,
-        2,
-        1.5,
-        List.of(1, 9),
-        20,
-        List.of(
-            new CommCodec("fp16", 2),
-            new CommCodec("top", 7.5, 120, 0.25, false, List.of(Direction.BACKWARD))),
-        Optional.of(Optimizer.ADAM),
-        Optional.of(TrainingPipeline.PREFETCH),
-        List.of(new DeviceMemory(2, 40 * Fixtures.GIB), new DeviceMemory(8, 96 * Fixtures.GIB)),
-        4);
+    return ClusterSpecBuilder.builder(
+            new ClusterSpec(9, 80 * Fixtures.GIB, 65_536, 8, Fixtures.HARDWARE))
+        .hostMemoryBytesPerDevice(64 * Fixtures.GIB)
+        .reservedMemoryBytesPerDevice(3 * Fixtures.GIB)
+        .countsStepMemory(true)
+        .forwardBytesPerElement(2)
+        .backwardBytesPerElement(1.5)
+        .replicaGroups(List.of(1, 9))
+        .synchronizationSteps(20)
+        .codecs(
+            List.of(
+                new CommCodec("fp16", 2),
+                new CommCodec("top", 7.5, 120, 0.25, false, List.of(Direction.BACKWARD))))
+        .optimizer(Optional.of(Optimizer.ADAM))
+        .pipeline(Optional.of(TrainingPipeline.PREFETCH))
+        .memoryBytesByDevice(
+            List.of(new DeviceMemory(2, 40 * Fixtures.GIB), new DeviceMemory(8, 96 * Fixtures.GIB)))
+        .devicesPerHost(4)
+        .build();
   }
 
   public static HashedStorage storage() {

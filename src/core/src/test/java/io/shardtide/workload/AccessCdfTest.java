@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.testing.Fixtures;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
@@ -22,24 +21,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class AccessCdfTest {
   private static TableSpec table(long rows, AccessCdf cdf) {
-    return new TableSpec(
-        "t",
-        rows,
-        4,
-        1,
-        ReuseHistogram.UNKNOWN,
-        4,
-        cdf,
-        0,
-        0,
-        TableConstraints.NONE,
-        true,
-        Optional.empty(),
-        false,
-        List.of(),
-        Optional.empty(),
-        TableKernel.NONE,
-        Optional.empty());
+    return TableSpecBuilder.builder(Fixtures.table("t", rows, 4, 1)).accessCdf(cdf).build();
   }
 
   private static void assertInvalid(Runnable made, String message) {

@@ -22,44 +22,24 @@ class SpecHashTest {
       new CommCodec("fp16", 2, 100, 1, true, List.of(Direction.FORWARD));
 
   private static final ClusterSpec CLUSTER =
-      new ClusterSpec(
-          16,
-          1L << 34,
-          65_536,
-          8,
-          "h100",
-          1L << 36,
-          1 << 30,
-          true,
-          4,
-          2,
-          List.of(1, 2),
-          8,
-          List.of(FP16),
-          Optional.empty(),
-          Optional.empty(),
-          List.of(),
-          0);
+      ClusterSpecBuilder.builder(new ClusterSpec(16, 1L << 34, 65_536, 8, "h100"))
+          .hostMemoryBytesPerDevice(1L << 36)
+          .reservedMemoryBytesPerDevice(1 << 30)
+          .countsStepMemory(true)
+          .backwardBytesPerElement(2)
+          .replicaGroups(List.of(1, 2))
+          .synchronizationSteps(8)
+          .codecs(List.of(FP16))
+          .build();
 
   private static final TableSpec TABLE =
-      new TableSpec(
-          "user-id",
-          1_000_000,
-          64,
-          12.5,
-          ReuseHistogram.UNKNOWN,
-          4,
-          AccessCdf.UNKNOWN,
-          4,
-          0,
-          new TableConstraints(Set.of(ShardKind.ROW_WISE), 32, Optional.of("item-id"), true, true),
-          false,
-          Optional.empty(),
-          false,
-          List.of(),
-          Optional.empty(),
-          TableKernel.NONE,
-          Optional.empty());
+      TableSpecBuilder.builder(Fixtures.table("user-id", 1_000_000, 64, 12.5))
+          .optimizerBytesPerElement(4)
+          .constraints(
+              new TableConstraints(
+                  Set.of(ShardKind.ROW_WISE), 32, Optional.of("item-id"), true, true))
+          .pooled(false)
+          .build();
 
   private static final TableKernel KERNEL = TableKernel.NONE;
   private static final Optional<OutputType> FP16_OUTPUTS = Optional.of(OutputType.FP16);

@@ -161,24 +161,10 @@ class TableSpecTest {
   }
 
   private static TableSpec optimized(double perElement, double perRow) {
-    return new TableSpec(
-        "t",
-        10,
-        8,
-        1,
-        ReuseHistogram.UNKNOWN,
-        2,
-        AccessCdf.UNKNOWN,
-        perElement,
-        perRow,
-        TableConstraints.NONE,
-        true,
-        Optional.empty(),
-        false,
-        List.of(),
-        Optional.empty(),
-        TableKernel.NONE,
-        Optional.empty());
+    return TableSpecBuilder.builder(new TableSpec("t", 10, 8, 1, ReuseHistogram.UNKNOWN, 2))
+        .optimizerBytesPerElement(perElement)
+        .optimizerBytesPerRow(perRow)
+        .build();
   }
 
   @Test
@@ -194,24 +180,11 @@ class TableSpecTest {
     assertThat(new Region(4, 4, 2, 5).bytes(both)).isEqualTo(5 * (4 * 6 + 4));
     assertThat(optimized(0.25, 0.01).bytes()).as("rounded up").isEqualTo(181);
     TableSpec largest =
-        new TableSpec(
-            "t",
-            TableSpec.MAX_ROWS,
-            4096,
-            1,
-            ReuseHistogram.UNKNOWN,
-            64,
-            AccessCdf.UNKNOWN,
-            64,
-            64,
-            TableConstraints.NONE,
-            true,
-            Optional.empty(),
-            false,
-            List.of(),
-            Optional.empty(),
-            TableKernel.NONE,
-            Optional.empty());
+        TableSpecBuilder.builder(
+                new TableSpec("t", TableSpec.MAX_ROWS, 4096, 1, ReuseHistogram.UNKNOWN, 64))
+            .optimizerBytesPerElement(64)
+            .optimizerBytesPerRow(64)
+            .build();
     assertThat(largest.bytes()).isEqualTo((1L << 36) * (4096 * 128 + 64));
   }
 
@@ -236,70 +209,18 @@ class TableSpecTest {
   @Test
   void a_changed_table_keeps_its_other_fields() {
     TableSpec table =
-        new TableSpec(
-            "t",
-            10,
-            8,
-            1,
-            Fixtures.reuse(),
-            2,
-            Fixtures.cdf(10),
-            4,
-            8,
-            TableConstraints.NONE,
-            true,
-            Optional.empty(),
-            false,
-            List.of(),
-            Optional.empty(),
-            TableKernel.NONE,
-            Optional.empty());
+        TableSpecBuilder.builder(optimized(4, 8))
+            .reuseHistogram(Fixtures.reuse())
+            .accessCdf(Fixtures.cdf(10))
+            .build();
     TableSpec wider = table.withColumns(12);
     assertThat(wider.columns()).isEqualTo(12);
     assertThat(wider.withColumns(8)).isEqualTo(table);
     assertThat(
             Fixtures.withReuse(Fixtures.withReuse(table, ReuseHistogram.UNKNOWN), Fixtures.reuse()))
         .isEqualTo(table);
-    assertThat(table.withoutCdf())
-        .isEqualTo(
-            new TableSpec(
-                "t",
-                10,
-                8,
-                1,
-                Fixtures.reuse(),
-                2,
-                AccessCdf.UNKNOWN,
-                4,
-                8,
-                TableConstraints.NONE,
-                true,
-                Optional.empty(),
-                false,
-                List.of(),
-                Optional.empty(),
-                TableKernel.NONE,
-                Optional.empty()));
-    assertThat(table.withoutUse())
-        .isEqualTo(
-            new TableSpec(
-                "t",
-                10,
-                8,
-                1,
-                ReuseHistogram.UNKNOWN,
-                2,
-                AccessCdf.UNKNOWN,
-                4,
-                8,
-                TableConstraints.NONE,
-                true,
-                Optional.empty(),
-                false,
-                List.of(),
-                Optional.empty(),
-                TableKernel.NONE,
-                Optional.empty()));
+    assertThat(table.withoutCdf()).isEqualTo(Fixtures.withReuse(optimized(4, 8), Fixtures.reuse()));
+    assertThat(table.withoutUse()).isEqualTo(optimized(4, 8));
   }
 
   @Test
@@ -340,24 +261,12 @@ class TableSpecTest {
 
   private static ClusterSpec cluster(
       long memory, long host, long reserved, double forward, double backward) {
-    return new ClusterSpec(
-        3,
-        memory,
-        64,
-        2,
-        "h100",
-        host,
-        reserved,
-        false,
-        forward,
-        backward,
-        ClusterSpec.ONE_GROUP,
-        1,
-        List.of(),
-        Optional.empty(),
-        Optional.empty(),
-        List.of(),
-        0);
+    return ClusterSpecBuilder.builder(new ClusterSpec(3, memory, 64, 2, "h100"))
+        .hostMemoryBytesPerDevice(host)
+        .reservedMemoryBytesPerDevice(reserved)
+        .forwardBytesPerElement(forward)
+        .backwardBytesPerElement(backward)
+        .build();
   }
 
   @ParameterizedTest

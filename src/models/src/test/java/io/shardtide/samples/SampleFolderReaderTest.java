@@ -13,8 +13,6 @@ import io.shardtide.workload.Collective;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.Optimizer;
 import io.shardtide.workload.ReuseHistogram;
-import io.shardtide.workload.TableConstraints;
-import io.shardtide.workload.TableKernel;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
 import java.io.ByteArrayOutputStream;
@@ -112,24 +110,9 @@ class SampleFolderReaderTest {
     SampleSet set = read();
     TableSpec a = new TableSpec("a", 100, 4, 2.5, ReuseHistogram.UNKNOWN, 4);
     TableSpec b =
-        new TableSpec(
-            "b",
-            16,
-            4,
-            1,
-            ReuseHistogram.UNKNOWN,
-            4,
-            new AccessCdf(List.of(0.25, 0.5, 1.0)),
-            0,
-            0,
-            TableConstraints.NONE,
-            true,
-            Optional.empty(),
-            false,
-            List.of(),
-            Optional.empty(),
-            TableKernel.NONE,
-            Optional.empty());
+        TableSpecBuilder.builder(new TableSpec("b", 16, 4, 1, ReuseHistogram.UNKNOWN, 4))
+            .accessCdf(new AccessCdf(List.of(0.25, 0.5, 1.0)))
+            .build();
     assertThat(set.tables()).containsExactly("a", "b");
     assertThat(SampleFolderReader.tables(parent.resolve("samples/tables.jsonl")))
         .containsExactly(a, b);

@@ -14,8 +14,6 @@ import io.shardtide.workload.Collective;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.Optimizer;
 import io.shardtide.workload.ReuseHistogram;
-import io.shardtide.workload.TableConstraints;
-import io.shardtide.workload.TableKernel;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
 import java.io.ByteArrayInputStream;
@@ -165,24 +163,16 @@ class SampleFolderRoundTripTest {
     reuse.set(0, first);
     reuse.set(random.nextInt(ReuseHistogram.SIZE - 1) + 1, 1 - first);
     TableSpec table =
-        new TableSpec(
-            name,
-            rows,
-            TableSpec.COLUMN_UNIT,
-            random.nextInt(3) == 0 ? random.nextInt(100) : 1e6 * random.nextDouble(),
-            random.nextBoolean() ? ReuseHistogram.UNKNOWN : new ReuseHistogram(reuse),
-            4,
-            random.nextBoolean() ? AccessCdf.UNKNOWN : new AccessCdf(shares),
-            0,
-            0,
-            TableConstraints.NONE,
-            true,
-            Optional.empty(),
-            false,
-            List.of(),
-            Optional.empty(),
-            TableKernel.NONE,
-            Optional.empty());
+        TableSpecBuilder.builder(
+                new TableSpec(
+                    name,
+                    rows,
+                    TableSpec.COLUMN_UNIT,
+                    random.nextInt(3) == 0 ? random.nextInt(100) : 1e6 * random.nextDouble(),
+                    random.nextBoolean() ? ReuseHistogram.UNKNOWN : new ReuseHistogram(reuse),
+                    4))
+            .accessCdf(random.nextBoolean() ? AccessCdf.UNKNOWN : new AccessCdf(shares))
+            .build();
     return random.nextInt(3) > 0
         ? table
         : TableSpecBuilder.builder(Fixtures.withFeatures(table, random))

@@ -10,6 +10,7 @@ import io.shardtide.workload.AccessCdf;
 import io.shardtide.workload.CacheAlgorithm;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.CommCodec;
 import io.shardtide.workload.ComputeKernel;
 import io.shardtide.workload.DeviceMemory;
@@ -113,62 +114,54 @@ class WorkloadTaskTest {
     List<Double> shares = new ArrayList<>(Collections.nCopies(17, 0.0));
     shares.set(0, 1.0);
     TableSpec b =
-        new TableSpec(
-            "b",
-            9,
-            8,
-            0,
-            new ReuseHistogram(shares),
-            2,
-            new AccessCdf(List.of(0.5, 0.75, 1.0)),
-            8,
-            4,
-            new TableConstraints(
-                Set.of(ShardKind.TABLE_WISE, ShardKind.ROW_WISE), 8, Optional.of("a")),
-            true,
-            Optional.of(Optimizer.ADAM),
-            true,
-            List.of(),
-            Optional.empty(),
-            new TableKernel(
-                Optional.of(ComputeKernel.FUSED_UVM_CACHING),
-                OptionalDouble.of(0.5),
-                Optional.of(CacheAlgorithm.LFU),
-                Optional.of(OutputType.BF16),
-                Optional.of(false)),
-            Optional.of(
-                new HashedStorage(
-                    5,
-                    0.5,
-                    24,
-                    Eviction.AGE,
-                    new AccessCdf(List.of(0.25, 0.5, 1.0)),
-                    Optional.of("full"))));
+        TableSpecBuilder.builder(new TableSpec("b", 9, 8, 0, new ReuseHistogram(shares), 2))
+            .accessCdf(new AccessCdf(List.of(0.5, 0.75, 1.0)))
+            .optimizerBytesPerElement(8)
+            .optimizerBytesPerRow(4)
+            .constraints(
+                new TableConstraints(
+                    Set.of(ShardKind.TABLE_WISE, ShardKind.ROW_WISE), 8, Optional.of("a")))
+            .optimizer(Optional.of(Optimizer.ADAM))
+            .enforceHbm(true)
+            .kernel(
+                new TableKernel(
+                    Optional.of(ComputeKernel.FUSED_UVM_CACHING),
+                    OptionalDouble.of(0.5),
+                    Optional.of(CacheAlgorithm.LFU),
+                    Optional.of(OutputType.BF16),
+                    Optional.of(false)))
+            .storage(
+                Optional.of(
+                    new HashedStorage(
+                        5,
+                        0.5,
+                        24,
+                        Eviction.AGE,
+                        new AccessCdf(List.of(0.25, 0.5, 1.0)),
+                        Optional.of("full"))))
+            .build();
     assertThat(tasks.get(1))
         .isEqualTo(
             new WorkloadTask(
                 "16x0",
                 List.of(b, a),
-                new ClusterSpec(
-                    16,
-                    1024,
-                    64,
-                    8,
-                    "h",
-                    2048,
-                    512,
-                    true,
-                    2,
-                    1,
-                    List.of(1, 2),
-                    10,
-                    List.of(
-                        new CommCodec("fp16", 2),
-                        new CommCodec("top", 8, 100, 0.1, false, List.of(Direction.FORWARD))),
-                    Optional.of(Optimizer.SGD),
-                    Optional.of(TrainingPipeline.NONE),
-                    List.of(new DeviceMemory(15, 2048)),
-                    4)));
+                ClusterSpecBuilder.builder(new ClusterSpec(16, 1024, 64, 8, "h"))
+                    .hostMemoryBytesPerDevice(2048)
+                    .reservedMemoryBytesPerDevice(512)
+                    .countsStepMemory(true)
+                    .forwardBytesPerElement(2)
+                    .backwardBytesPerElement(1)
+                    .replicaGroups(List.of(1, 2))
+                    .synchronizationSteps(10)
+                    .codecs(
+                        List.of(
+                            new CommCodec("fp16", 2),
+                            new CommCodec("top", 8, 100, 0.1, false, List.of(Direction.FORWARD))))
+                    .optimizer(Optional.of(Optimizer.SGD))
+                    .pipeline(Optional.of(TrainingPipeline.NONE))
+                    .memoryBytesByDevice(List.of(new DeviceMemory(15, 2048)))
+                    .devicesPerHost(4)
+                    .build()));
     assertThat(tasks.get(1).tables().get(1).optimizer())
         .as("the cluster's")
         .contains(Optimizer.SGD);

@@ -572,24 +572,10 @@ class RoundTripTest {
       changes[i] =
           new Change.TableUpserted(
               TableSpecBuilder.builder(
-                      new TableSpec(
-                          "%0255d".formatted(i),
-                          rows,
-                          4096,
-                          1e6,
-                          Fixtures.reuse(),
-                          64,
-                          Fixtures.cdf(rows),
-                          64,
-                          64,
-                          TableConstraints.NONE,
-                          true,
-                          Optional.empty(),
-                          false,
-                          List.of(),
-                          Optional.empty(),
-                          TableKernel.NONE,
-                          Optional.empty()))
+                      new TableSpec("%0255d".formatted(i), rows, 4096, 1e6, Fixtures.reuse(), 64))
+                  .accessCdf(Fixtures.cdf(rows))
+                  .optimizerBytesPerElement(64)
+                  .optimizerBytesPerRow(64)
                   .storage(
                       Optional.of(
                           new HashedStorage(
