@@ -69,11 +69,7 @@ final class ReaderThread {
 
   private void run() {
     try {
-      reader.locked(
-          () -> {
-            loop();
-            return null;
-          });
+      reader.locked(this::loop);
     } catch (RuntimeException e) {
       if (!reader.isClosed()) {
         log.error("Reading {} ended", reader.topics(), e);

@@ -294,7 +294,6 @@ public final class TopicReader implements AutoCloseable {
           consumer.seek(partition, range.begin());
           Map<TopicPartition, Long> end = Map.of(partition, range.end());
           readTo(end, end);
-          return null;
         });
   }
 
@@ -305,11 +304,7 @@ public final class TopicReader implements AutoCloseable {
    * @throws RuntimeException as {@link #readRange}
    */
   public void readToEnd() {
-    locked(
-        () -> {
-          readTo(consumer.endOffsets(consumer.assignment()), Map.of());
-          return null;
-        });
+    locked(() -> readTo(consumer.endOffsets(consumer.assignment()), Map.of()));
   }
 
   private void readTo(Map<TopicPartition, Long> stop, Map<TopicPartition, Long> limits) {
@@ -425,7 +420,15 @@ public final class TopicReader implements AutoCloseable {
   }
 
   /** Uses the consumer on this thread. */
-  <T> T locked(Supplier<T> action) {
+  void locked(Runnable action) {
+    locked(
+        () -> {
+          action.run();
+          return null;
+        });
+  }
+
+  private <T> T locked(Supplier<T> action) {
     reading.lock();
     try {
       if (closed) {

@@ -3,16 +3,13 @@ package io.shardtide.topology;
 import io.shardtide.log.DaemonThreads;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
@@ -104,7 +101,6 @@ final class AbandonedTransactions implements AutoCloseable {
             .stream()
             .map(TransactionListing::transactionalId)
             .filter(id -> id.startsWith(applicationId + "-"))
-            .sorted()
             .toList();
     if (open.isEmpty()) {
       return;
@@ -132,19 +128,14 @@ final class AbandonedTransactions implements AutoCloseable {
    */
   static List<String> abandoned(
       String applicationId, Collection<String> open, Collection<String> members) {
-    String process = Pattern.quote(applicationId) + "-" + PROCESS;
-    Pattern member = Pattern.compile("(" + process + ")-StreamThread-(\\d+)-consumer");
-    Set<String> living = new HashSet<>();
-    for (String clientId : members) {
-      Matcher matcher = member.matcher(clientId);
-      if (!matcher.matches()) {
-        return List.of();
-      }
-      living.add(matcher.group(1) + "-" + matcher.group(2));
+    String process = "(" + Pattern.quote(applicationId) + "-" + PROCESS + ")-";
+    if (!members.stream().allMatch(id -> id.matches(process + "StreamThread-\\d+-consumer"))) {
+      return List.of();
     }
-    Pattern ours = Pattern.compile(process + "-\\d+");
+    String ours = process + "(\\d+)";
     return open.stream()
-        .filter(id -> ours.matcher(id).matches() && !living.contains(id))
+        .filter(id -> id.matches(ours))
+        .filter(id -> !members.contains(id.replaceFirst(ours, "$1-StreamThread-$2-consumer")))
         .sorted()
         .toList();
   }

@@ -8,6 +8,8 @@ import io.shardtide.state.ModelDecision;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.ClusterSpec;
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -40,14 +42,6 @@ final class ColdStartPublisher {
   private final Topics topics;
 
   /**
-   * A model and its decision.
-   *
-   * @param model the model
-   * @param decision says where it comes from
-   */
-  record FirstModel(ModelBundle model, ModelDecision decision) {}
-
-  /**
    * @param clientConfig settings of Kafka's clients
    * @param registry looks schemas up
    * @param topics the topics
@@ -59,16 +53,17 @@ final class ColdStartPublisher {
   }
 
   /**
-   * Publishes the first model of hardware, unless another instance begins later; returns when it is
-   * committed.
+   * Publishes the first model of a cluster's hardware, unless another instance begins later;
+   * returns when it is committed.
    *
-   * @param hardware its name
+   * @param cluster the first cluster of the hardware
    * @param first reads the topic and returns the model; empty if none is to be published. Called
    *     when no other instance can publish one any more
    * @throws IllegalStateException if the cluster does not take the records; none is written
    */
   @SuppressWarnings("FutureReturnValueIgnored") // The commit throws the error of any record.
-  void publish(String hardware, Supplier<Optional<FirstModel>> first) {
+  void publish(ClusterSpec cluster, Supplier<Optional<ModelBundle>> first) {
+    String hardware = cluster.hardware();
     Map<String, Object> config = new HashMap<>(clientConfig);
     config.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, TIMEOUT_MS);
     config.put(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, TIMEOUT_MS);
@@ -76,11 +71,11 @@ final class ColdStartPublisher {
     try (KafkaProducer<String, byte[]> producer =
         new KafkaProducer<>(config, new StringSerializer(), new ByteArraySerializer())) {
       producer.initTransactions();
-      Optional<FirstModel> publish = first.get();
-      if (publish.isPresent()) {
+      Optional<ModelBundle> model = first.get();
+      if (model.isPresent()) {
         producer.beginTransaction();
-        producer.send(bytes(topics.of(COST_MODELS), hardware, publish.get().model()));
-        producer.send(bytes(topics.of(MODEL_DECISIONS), hardware, publish.get().decision()));
+        producer.send(bytes(topics.of(COST_MODELS), hardware, model.get()));
+        producer.send(bytes(topics.of(MODEL_DECISIONS), hardware, decision(model.get(), cluster)));
         producer.commitTransaction();
       }
     } catch (ProducerFencedException | InvalidProducerEpochException e) {
@@ -91,6 +86,17 @@ final class ColdStartPublisher {
           "The first model of \"%s\" cannot be published: %s".formatted(hardware, e.getMessage()),
           e);
     }
+  }
+
+  private static ModelDecision decision(ModelBundle model, ClusterSpec cluster) {
+    return ModelDecision.withoutEvaluation(
+        model.hardware(),
+        ModelDecision.Trigger.COLD_START,
+        model.card().beganAs().orElseThrow().modelId(),
+        Optional.of(model.modelId()),
+        "Begins with the model of %s: its training range is nearest to the first cluster, of %d devices and batches of %d"
+            .formatted(model.proxyHardware().orElseThrow(), cluster.devices(), cluster.batchSize()),
+        Instant.now());
   }
 
   private <V> ProducerRecord<String, byte[]> bytes(Topic<V> topic, String key, V value) {

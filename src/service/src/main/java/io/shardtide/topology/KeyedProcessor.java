@@ -200,11 +200,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   private static String noRoom(HeldRecord record, String reason) {
     return "%s: %s has no room among the records that wait, at most %d MiB of a key and %d MiB of a partition"
-        .formatted(
-            reason,
-            record.source(),
-            WaitingRoom.MAX_KEY_BYTES >> 20,
-            WaitingRoom.MAX_TASK_BYTES >> 20);
+        .formatted(reason, record.source(), WaitingRoom.KEY_MIB, WaitingRoom.TASK_MIB);
   }
 
   /** Decodes a record; empty if its schema is not known yet. */
@@ -244,7 +240,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
         reject(invalid.rejection(), record.timestamp());
       }
       if (waited) {
-        room.removeFirstArriving(WaitingRoom.key(record));
+        room.removeFirst(WaitingRoom.key(record), false);
       }
     }
     return Optional.empty();
@@ -259,7 +255,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
       Quarantine entered = enter(key, failure.get(), Optional.of(record.source()));
       hold(input, entered, record, input.deletes(value), waited);
     } else if (waited) {
-      room.removeFirstArriving(key);
+      room.removeFirst(key, false);
     }
     ended.ifPresent(left -> isolate(key, PENDING, () -> resume(key)));
   }
@@ -309,11 +305,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     return RejectionReason.QUARANTINED.failure(
         "\"%s\" is in the quarantine of the %s topology, which holds at most %d MiB of its records and %d MiB of all of a partition, and this one is beyond: %s"
             .formatted(
-                of.key(),
-                of.topology(),
-                WaitingRoom.MAX_KEY_BYTES >> 20,
-                WaitingRoom.MAX_TASK_BYTES >> 20,
-                of.error()));
+                of.key(), of.topology(), WaitingRoom.KEY_MIB, WaitingRoom.TASK_MIB, of.error()));
   }
 
   /**
@@ -403,7 +395,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
    */
   private Optional<WaitingRoom.Reason> settle(String key) {
     boolean released = room.isReleased(key);
-    Optional<HeldRecord> first = released ? room.firstHeld(key) : room.firstArriving(key);
+    Optional<HeldRecord> first = room.first(key, released);
     if (first.isEmpty()) {
       room.of(key).ifPresent(this::leave);
       isolate(key, PENDING, () -> resume(key));
@@ -416,11 +408,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
           : handleIfReady(input, first.get(), true);
     }
     reject(first.get(), notRead(first.get()));
-    if (released) {
-      room.removeFirstHeld(key);
-    } else {
-      room.removeFirstArriving(key);
-    }
+    room.removeFirst(key, released);
     return Optional.empty();
   }
 
@@ -449,7 +437,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
         return Optional.empty();
       }
       failure.ifPresent(f -> reject(record, failedUntilDeleted(key, f)));
-      room.removeFirstHeld(key);
+      room.removeFirst(key, true);
       if (deletes) {
         Quarantine deleted = QuarantineBuilder.builder(held).deleted(false).build();
         room.put(deleted);
@@ -467,7 +455,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
             Optional.of(record.source()));
       } else {
         reject(invalid.rejection(), record.timestamp());
-        room.removeFirstHeld(key);
+        room.removeFirst(key, true);
       }
     }
     return Optional.empty();

@@ -10,30 +10,27 @@ import io.shardtide.cost.TowerPredictor;
 import io.shardtide.log.DaemonThreads;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.state.ModelDecision;
 import io.shardtide.step.Predictors;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.ClusterSpec;
-import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.UnknownHardware;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
@@ -54,12 +51,12 @@ import org.slf4j.LoggerFactory;
  */
 final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ModelSubscriber.class);
-  private static final Duration REFRESH_INTERVAL = Duration.ofSeconds(1);
+  private static final long REFRESH_MS = 1_000;
 
   /** A committed transaction becomes visible within milliseconds. */
   private static final Duration VISIBLE_WITHIN = Duration.ofSeconds(5);
 
-  private static final long VISIBLE_POLL_MS = 5;
+  private static final long VISIBLE_POLL_NANOS = 5_000_000;
 
   private final Map<String, Object> clientConfig;
   private final Registry registry;
@@ -79,11 +76,10 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
   private final AtomicLong changes = new AtomicLong();
 
   /** What is being read or begun, by the model's id or the hardware. */
-  private final Map<String, Future<Boolean>> asked = new ConcurrentHashMap<>();
+  private final Map<String, CompletableFuture<Boolean>> asked = new ConcurrentHashMap<>();
 
   private Optional<TopicReader> reader = Optional.empty();
   private boolean closed;
-  private ScheduledFuture<?> refreshing;
   private volatile Optional<RuntimeException> problem = Optional.empty();
 
   /**
@@ -109,17 +105,10 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
   }
 
   /** Starts to read new models every second. */
+  @SuppressWarnings("FutureReturnValueIgnored") // The task reports failures itself.
   void start() {
-    refreshing =
-        refresher.scheduleWithFixedDelay(
-            this::refresh,
-            REFRESH_INTERVAL.toMillis(),
-            REFRESH_INTERVAL.toMillis(),
-            TimeUnit.MILLISECONDS);
-  }
-
-  private void refresh() {
-    succeeds(this::readNew);
+    refresher.scheduleWithFixedDelay(
+        () -> succeeds(this::readNew), REFRESH_MS, REFRESH_MS, TimeUnit.MILLISECONDS);
   }
 
   private boolean succeeds(Runnable action) {
@@ -150,20 +139,14 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
 
   /** Returns whether an action that was asked for has succeeded; if not, it will be done. */
   private boolean isDone(String what, Runnable action) {
-    Future<Boolean> doing =
-        asked.computeIfAbsent(what, w -> refresher.submit(() -> succeeds(action)));
+    CompletableFuture<Boolean> doing =
+        asked.computeIfAbsent(
+            what, w -> CompletableFuture.supplyAsync(() -> succeeds(action), refresher));
     if (!doing.isDone()) {
       return false;
     }
     asked.remove(what, doing);
-    try {
-      return doing.get();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return false;
-    } catch (ExecutionException e) {
-      throw new IllegalStateException(e);
-    }
+    return doing.join();
   }
 
   /** Returns the error that prevents reading new models; empty if none does. */
@@ -257,7 +240,7 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
     if (unknownHardware == UnknownHardware.NEAREST && firstModel(cluster).isPresent()) {
       new ColdStartPublisher(clientConfig, registry, topics)
           .publish(
-              cluster.hardware(),
+              cluster,
               () -> {
                 readNew();
                 return firstModel(cluster);
@@ -275,12 +258,7 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
             "The first model of \"%s\" must be on %s within %d s after it was published"
                 .formatted(hardware, topics.of(COST_MODELS).name(), VISIBLE_WITHIN.toSeconds()));
       }
-      try {
-        Thread.sleep(VISIBLE_POLL_MS);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new IllegalStateException("Interrupted while a model was published", e);
-      }
+      LockSupport.parkNanos(VISIBLE_POLL_NANOS);
     }
   }
 
@@ -292,27 +270,11 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
    * Returns the model that hardware begins with; empty if it has one, none is near, or too many
    * kinds of hardware have begun.
    */
-  private Optional<ColdStartPublisher.FirstModel> firstModel(ClusterSpec cluster) {
+  private Optional<ModelBundle> firstModel(ClusterSpec cluster) {
     List<ModelBundle> candidates = currentBundles();
-    if (current.containsKey(cluster.hardware()) || !NearestModel.hasRoom(candidates)) {
-      return Optional.empty();
-    }
-    return NearestModel.begin(candidates, cluster)
-        .map(
-            model ->
-                new ColdStartPublisher.FirstModel(
-                    model,
-                    ModelDecision.withoutEvaluation(
-                        model.hardware(),
-                        ModelDecision.Trigger.COLD_START,
-                        model.card().beganAs().orElseThrow().modelId(),
-                        Optional.of(model.modelId()),
-                        "Begins with the model of %s: its training range is nearest to the first cluster, of %d devices and batches of %d"
-                            .formatted(
-                                model.proxyHardware().orElseThrow(),
-                                cluster.devices(),
-                                cluster.batchSize()),
-                        Instant.now())));
+    return current.containsKey(cluster.hardware()) || !NearestModel.hasRoom(candidates)
+        ? Optional.empty()
+        : NearestModel.begin(candidates, cluster);
   }
 
   /** Returns whether a model still has the costs of other hardware. */
@@ -341,8 +303,12 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
               .handle(
                   topics.of(COST_MODELS),
                   StartPosition.BEGINNING,
-                  (position, writtenAt, bundle) -> onModel(bundle))
-              .onUndecodable(ModelSubscriber::skip);
+                  (position, writtenAt, bundle) -> {
+                    models.put(bundle.modelId(), new CostModel(bundle));
+                    latest.put(bundle.hardware(), bundle);
+                  })
+              .onUndecodable(
+                  record -> log.warn("{} is set aside: {}", record.source(), record.message()));
       opened.open();
       reader = Optional.of(opened);
     }
@@ -352,15 +318,6 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
       latest.forEach(this::replace);
       latest.clear();
     }
-  }
-
-  private void onModel(ModelBundle bundle) {
-    models.put(bundle.modelId(), new CostModel(bundle));
-    latest.put(bundle.hardware(), bundle);
-  }
-
-  private static void skip(RejectedEvent record) {
-    log.warn("{} is set aside: {}", record.source(), record.message());
   }
 
   private void replace(String hardware, ModelBundle bundle) {
@@ -383,9 +340,6 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
 
   @Override
   public void close() {
-    if (refreshing != null) {
-      refreshing.cancel(false);
-    }
     refresher.shutdown();
     try {
       refresher.awaitTermination(10, TimeUnit.SECONDS);

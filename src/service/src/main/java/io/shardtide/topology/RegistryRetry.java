@@ -103,45 +103,42 @@ final class RegistryRetry {
 
   /** Returns the result of an action; repeats it, with pauses, while it throws such an error. */
   private <T> T retry(Supplier<T> action, Class<? extends RuntimeException> type, String prefix) {
-    RuntimeException last;
-    try {
-      return action.get();
-    } catch (RuntimeException e) {
-      last = thrownUnless(type, e);
-    }
     long start = System.nanoTime();
-    if (waiting.getAndIncrement() == 0) {
-      log.warn("The {} topology waits for {}{}", topology, prefix, last.getMessage());
-    }
+    boolean waits = false;
     try {
       for (long pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, 2 * pause)) {
-        listener.waiting(topology, prefix + last.getMessage());
-        if (System.nanoTime() - start >= limit.toNanos()
-            || closing.await(pause, TimeUnit.MILLISECONDS)) {
-          throw last;
-        }
         try {
           return action.get();
         } catch (RuntimeException e) {
-          last = thrownUnless(type, e);
+          if (!type.isInstance(e)) {
+            throw e;
+          }
+          String reason = prefix + e.getMessage();
+          if (!waits && waiting.getAndIncrement() == 0) {
+            log.warn("The {} topology waits for {}", topology, reason);
+          }
+          waits = true;
+          listener.waiting(topology, reason);
+          if (System.nanoTime() - start >= limit.toNanos() || isEnded(pause)) {
+            throw e;
+          }
         }
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw last;
     } finally {
-      if (waiting.decrementAndGet() == 0) {
+      if (waits && waiting.decrementAndGet() == 0) {
         listener.resumed(topology);
         log.info("The {} topology no longer waits", topology);
       }
     }
   }
 
-  private static RuntimeException thrownUnless(
-      Class<? extends RuntimeException> type, RuntimeException error) {
-    if (!type.isInstance(error)) {
-      throw error;
+  /** Pauses; returns whether the service closes or the thread is interrupted. */
+  private boolean isEnded(long pauseMs) {
+    try {
+      return closing.await(pauseMs, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return true;
     }
-    return error;
   }
 }

@@ -86,18 +86,15 @@ final class ReplaceablePredictor implements TowerPredictor {
   }
 
   private void release() {
-    boolean kept;
     synchronized (this) {
       running--;
-      kept = !closed;
       if (closed) {
         closeIfUnused();
+        return;
       }
     }
     // Not while this is locked: it may close other predictors.
-    if (kept) {
-      open.used(this);
-    }
+    open.used(this);
   }
 
   /** Closes the predictor unless a call runs, after which it counts as used again. */

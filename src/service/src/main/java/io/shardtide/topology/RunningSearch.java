@@ -65,15 +65,12 @@ final class RunningSearch<S> {
   boolean await(long nanos) {
     try {
       task.get(nanos, TimeUnit.NANOSECONDS);
-    } catch (TimeoutException e) {
-      return false;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      return false;
-    } catch (ExecutionException e) {
-      return true; // A failure, which is the outcome.
+    } catch (TimeoutException | ExecutionException e) {
+      // A failure is an outcome.
     }
-    return true;
+    return task.isDone();
   }
 
   /** Returns the outcome; the search must be done. An error is an outcome, too. */

@@ -35,11 +35,11 @@ import org.apache.kafka.streams.state.Stores;
  * <p>Other threads may call {@link #all} and {@link #records} alone.
  */
 final class WaitingRoom {
-  /** Bytes of a key's records that wait: two of the largest records. */
-  static final long MAX_KEY_BYTES = 32L << 20;
+  /** MiB of a key's records that wait: two of the largest records. */
+  static final long KEY_MIB = 32;
 
-  /** Bytes of all records that wait: four keys with as many as they may have. */
-  static final long MAX_TASK_BYTES = 4 * MAX_KEY_BYTES;
+  /** MiB of all records that wait: four keys with as many as they may have. */
+  static final long TASK_MIB = 4 * KEY_MIB;
 
   /**
    * Memory that a record takes beside its key and its value: entries of the store and of queues.
@@ -115,6 +115,10 @@ final class WaitingRoom {
 
     private long bytes;
 
+    Deque<Entry> entries(boolean ofHeld) {
+      return ofHeld ? held : arriving;
+    }
+
     boolean isEmpty() {
       return held.isEmpty() && arriving.isEmpty();
     }
@@ -163,15 +167,13 @@ final class WaitingRoom {
         (key, value) -> {
           if (key.startsWith(PREFIX)) {
             numbered.add(key);
+            next = Long.parseLong(key.substring(PREFIX.length())) + 1;
           } else if (key.indexOf(KeyedStore.SEPARATOR) < 0) {
             quarantines.put(key, QUARANTINES.deserializer().deserialize(this.name, value));
           } else {
             keyed.add(key);
           }
         });
-    for (String key : numbered) {
-      next = Long.parseLong(key.substring(PREFIX.length())) + 1;
-    }
     keyed.addAll(numbered);
     for (String storeKey : keyed) {
       HeldRecord record = record(store.get(storeKey, "").orElseThrow());
@@ -191,7 +193,7 @@ final class WaitingRoom {
 
   private void count(String storeKey, HeldRecord record, boolean held) {
     Waiting of = waiting.computeIfAbsent(key(record), key -> new Waiting());
-    (held ? of.held : of.arriving).add(new Waiting.Entry(storeKey, size(record)));
+    of.entries(held).add(new Waiting.Entry(storeKey, size(record)));
     of.bytes += size(record);
     bytes += size(record);
     records.incrementAndGet();
@@ -276,8 +278,8 @@ final class WaitingRoom {
   boolean hasRoom(HeldRecord record) {
     Waiting of = waiting.get(key(record));
     return record.bytes() <= MAX_RECORD_BYTES
-        && (of == null ? 0 : of.bytes) + size(record) <= MAX_KEY_BYTES
-        && bytes + size(record) <= MAX_TASK_BYTES;
+        && (of == null ? 0 : of.bytes) + size(record) <= KEY_MIB << 20
+        && bytes + size(record) <= TASK_MIB << 20;
   }
 
   /** Adds a record of a key in quarantine of which none arrives. */
@@ -303,18 +305,10 @@ final class WaitingRoom {
     return storeKey;
   }
 
-  /** Returns the first record of a key that is held. */
-  Optional<HeldRecord> firstHeld(String key) {
-    return Optional.ofNullable(waiting.get(key)).flatMap(of -> first(of.held));
-  }
-
-  /** Returns the first record of a key that is not held. */
-  Optional<HeldRecord> firstArriving(String key) {
-    return Optional.ofNullable(waiting.get(key)).flatMap(of -> first(of.arriving));
-  }
-
-  private Optional<HeldRecord> first(Deque<Waiting.Entry> entries) {
-    return Optional.ofNullable(entries.peek())
+  /** Returns the first record of a key of those that are held, or of those that arrive. */
+  Optional<HeldRecord> first(String key, boolean held) {
+    return Optional.ofNullable(waiting.get(key))
+        .map(of -> of.entries(held).peek())
         .flatMap(entry -> store.get(entry.storeKey(), ""))
         .map(this::record);
   }
@@ -326,16 +320,10 @@ final class WaitingRoom {
     endTurns(key);
   }
 
-  void removeFirstHeld(String key) {
-    remove(key, waiting.get(key).held.remove());
-  }
-
-  void removeFirstArriving(String key) {
-    remove(key, waiting.get(key).arriving.remove());
-  }
-
-  private void remove(String key, Waiting.Entry entry) {
+  /** Removes what {@link #first} returns. */
+  void removeFirst(String key, boolean held) {
     Waiting of = waiting.get(key);
+    Waiting.Entry entry = of.entries(held).remove();
     store.delete(entry.storeKey(), "");
     of.bytes -= entry.bytes();
     bytes -= entry.bytes();

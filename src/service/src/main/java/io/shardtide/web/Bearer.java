@@ -13,14 +13,10 @@ final class Bearer {
 
   /** Returns whether a request has the token, or none is required. */
   static boolean isAuthorized(Request request, Optional<Predicate<String>> token) {
-    return token.isEmpty() || hasToken(request, token.get());
-  }
-
-  /** Returns whether a request has the token. */
-  static boolean hasToken(Request request, Predicate<String> token) {
     String header = request.getHeaders().get(HttpHeader.AUTHORIZATION);
-    return header != null
-        && header.regionMatches(true, 0, BEARER, 0, BEARER.length())
-        && token.test(header.substring(BEARER.length()));
+    return token.isEmpty()
+        || (header != null
+            && header.regionMatches(true, 0, BEARER, 0, BEARER.length())
+            && token.get().test(header.substring(BEARER.length())));
   }
 }

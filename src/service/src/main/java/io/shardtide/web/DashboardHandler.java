@@ -73,7 +73,7 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
   private final Optional<Predicate<String>> token;
   private final Guard guard;
   private final Map<String, Query> queries = new HashMap<>();
-  private final Map<String, StateChange> changes = new HashMap<>();
+  private final Map<String, LogOperation> changes = new HashMap<>();
 
   /** Returns what a GET request selects; empty if it does not exist. */
   @FunctionalInterface
@@ -81,10 +81,10 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     Optional<?> run(Views views, UnaryOperator<String> parameter) throws IOException;
   }
 
-  /** Performs a POST request; returns a message for the user. */
+  /** Reads the log from its beginning; of a POST request, returns a message for the user. */
   @FunctionalInterface
-  private interface StateChange {
-    String run(UnaryOperator<String> parameter) throws IOException;
+  private interface LogOperation {
+    Object run(UnaryOperator<String> parameter) throws IOException;
   }
 
   /**
@@ -105,8 +105,8 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     queries.put("/api/tables", (views, of) -> views.tables(of.apply("workload")));
     queries.put("/api/plan", (views, of) -> views.plan(of.apply("id")));
     queries.put("/api/diff", (views, of) -> views.diff(of.apply("earlier"), of.apply("later")));
-    queries.put(
-        "/api/why", (views, of) -> Optional.of(exclusively(() -> actions.why(of.apply("plan")))));
+    LogOperation why = of -> actions.why(of.apply("plan"));
+    queries.put("/api/why", (views, of) -> Optional.of(exclusively(why, of)));
     queries.put("/api/pools", (views, of) -> Optional.of(views.pools()));
     queries.put("/api/pool", (views, of) -> views.pool(of.apply("id")));
     queries.put("/api/learning", (views, of) -> Optional.of(views.learning()));
@@ -132,19 +132,14 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     }
   }
 
-  /** An operation that reads the log from its beginning. */
-  @FunctionalInterface
-  private interface LogOperation<V> {
-    V run() throws IOException;
-  }
-
-  private <V> V exclusively(LogOperation<V> operation) throws IOException {
+  private Object exclusively(LogOperation operation, UnaryOperator<String> parameter)
+      throws IOException {
     if (!logReader.tryAcquire()) {
       throw new RejectedRequest(
           429, "Another request is reading the log, and only one may; retry in a few seconds");
     }
     try {
-      return operation.run();
+      return operation.run(parameter);
     } finally {
       logReader.release();
     }
@@ -225,48 +220,38 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     Optional<StaticPages.StaticFile> file = files.file(path);
     if (file.isPresent()) {
       send(response, callback, 200, file.get().type(), file.get().content().duplicate());
-    } else if (isChange) {
-      change(changes.get(path), request, response, callback);
-    } else if (!Bearer.isAuthorized(request, token)) {
-      throw unauthorized();
-    } else if (path.equals("/api/stream")) {
+      return;
+    }
+    if (isChange && dashboard.token().isEmpty()) {
+      throw new RejectedRequest(403, "Changes are disabled; set http.token.file to enable them");
+    }
+    if (!Bearer.isAuthorized(request, isChange ? dashboard.token() : token)) {
+      throw new RejectedRequest(
+          401, "The request needs the header Authorization: Bearer TOKEN with the server's token");
+    }
+    if (path.equals("/api/stream")) {
       stream(request, response, callback);
-    } else if (queries.containsKey(path)) {
-      Object found =
-          queries
-              .get(path)
-              .run(views(), parameters(request))
-              .orElseThrow(
-                  () ->
-                      new RejectedRequest(
-                          404, "It does not exist, or is older than what the dashboard keeps"));
-      send(response, callback, 200, JSON, bytes(found));
     } else {
+      send(response, callback, 200, JSON, bytes(answer(path, parameters(request))));
+    }
+  }
+
+  private Object answer(String path, UnaryOperator<String> parameter) throws IOException {
+    if (changes.containsKey(path)) {
+      return Map.of("done", exclusively(changes.get(path), parameter));
+    }
+    if (!queries.containsKey(path)) {
       throw new RejectedRequest(
           404,
           "There is nothing at this path; see /, /api/openapi.json, /health, /live and /metrics");
     }
-  }
-
-  private static RejectedRequest unauthorized() {
-    return new RejectedRequest(
-        401, "The request needs the header Authorization: Bearer TOKEN with the server's token");
-  }
-
-  private void change(StateChange change, Request request, Response response, Callback callback)
-      throws IOException {
-    Predicate<String> needed =
-        dashboard
-            .token()
-            .orElseThrow(
-                () ->
-                    new RejectedRequest(
-                        403, "Changes are disabled; set http.token.file to enable them"));
-    if (!Bearer.hasToken(request, needed)) {
-      throw unauthorized();
-    }
-    String done = exclusively(() -> change.run(parameters(request)));
-    send(response, callback, 200, JSON, bytes(Map.of("done", done)));
+    return queries
+        .get(path)
+        .run(views(), parameter)
+        .orElseThrow(
+            () ->
+                new RejectedRequest(
+                    404, "It does not exist, or is older than what the dashboard keeps"));
   }
 
   private Views views() {

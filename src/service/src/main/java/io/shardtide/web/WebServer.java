@@ -42,6 +42,10 @@ public final class WebServer implements AutoCloseable {
   private static final String PLAIN = "text/plain; charset=utf-8";
   private static final long IDLE_MS = 10_000;
 
+  /** Of a server without a dashboard, which answers all other paths. */
+  private static final String UNKNOWN_PATH =
+      "There is nothing at this path; see /health, /live and /metrics.\n";
+
   private final Server server;
   private final String url;
 
@@ -56,25 +60,12 @@ public final class WebServer implements AutoCloseable {
    * @param host address to listen on
    * @param port port to listen on, or 0 for any free one
    * @param health called for each request of {@code /health}; must not block
+   * @param live called for each request of {@code /live}; must not block
    * @param metrics called for each request of {@code /metrics}; returns {@link #PROMETHEUS}
    * @param token accepts the token that callers must send, in constant time; empty if none is
    *     required
+   * @param dashboard the dashboard, if it is served
    * @throws IOException if the server cannot listen on the address and port
-   */
-  public static WebServer start(
-      String host,
-      int port,
-      Supplier<Health> health,
-      Supplier<String> metrics,
-      Optional<Predicate<String>> token)
-      throws IOException {
-    return start(host, port, health, () -> true, metrics, token, Optional.empty());
-  }
-
-  /**
-   * Starts a server with a dashboard; the other parameters are as above.
-   *
-   * @param live called for each request of {@code /live}; must not block
    */
   public static WebServer start(
       String host,
@@ -98,13 +89,15 @@ public final class WebServer implements AutoCloseable {
     connector.setIdleTimeout(IDLE_MS);
     server.addConnector(connector);
     Monitoring monitoring = new Monitoring(health, live, metrics, token);
-    server.setHandler(
-        dashboard.isEmpty()
-            ? new Handler.Sequence(monitoring, new UnknownPath())
-            : new Handler.Sequence(monitoring, new DashboardHandler(dashboard.get(), token, host)));
+    server.setHandler(monitoring);
+    dashboard.ifPresent(
+        shown ->
+            server.setHandler(
+                new Handler.Sequence(monitoring, new DashboardHandler(shown, token, host))));
     server.setErrorHandler(
         (request, response, callback) -> {
-          Monitoring.send(response, callback, response.getStatus(), PLAIN, "");
+          int status = response.getStatus();
+          Monitoring.send(response, callback, status, PLAIN, status == 404 ? UNKNOWN_PATH : "");
           return true;
         });
     try {
@@ -157,22 +150,14 @@ public final class WebServer implements AutoCloseable {
               (response, callback, authorized) -> {
                 Health now = health.get();
                 Object shown = authorized ? now : Map.of("status", now.status());
-                send(
-                    response,
-                    callback,
-                    now.status() == Health.Status.UP ? 200 : 503,
-                    JSON,
-                    json.writerWithDefaultPrettyPrinter().writeValueAsString(shown) + "\n");
+                String text = json.writerWithDefaultPrettyPrinter().writeValueAsString(shown);
+                send(response, callback, status(now.status()), JSON, text + "\n");
               },
               "/live",
               (response, callback, authorized) -> {
-                Health.Status status = live.getAsBoolean() ? Health.Status.UP : Health.Status.DOWN;
-                send(
-                    response,
-                    callback,
-                    status == Health.Status.UP ? 200 : 503,
-                    JSON,
-                    json.writeValueAsString(Map.of("status", status)) + "\n");
+                Health.Status now = live.getAsBoolean() ? Health.Status.UP : Health.Status.DOWN;
+                String text = json.writeValueAsString(Map.of("status", now));
+                send(response, callback, status(now), JSON, text + "\n");
               },
               "/metrics",
               (response, callback, authorized) -> {
@@ -188,6 +173,10 @@ public final class WebServer implements AutoCloseable {
                       "The request needs the header Authorization: Bearer TOKEN.\n");
                 }
               });
+    }
+
+    private static int status(Health.Status of) {
+      return of == Health.Status.UP ? 200 : 503;
     }
 
     @Override
@@ -213,20 +202,6 @@ public final class WebServer implements AutoCloseable {
       response.getHeaders().put(new HttpField("X-Content-Type-Options", "nosniff"));
       // Jetty omits the body of a response to HEAD.
       Content.Sink.write(response, true, text, callback);
-    }
-  }
-
-  /** Responds to all other paths where there is no dashboard. */
-  private static final class UnknownPath extends Handler.Abstract.NonBlocking {
-    @Override
-    public boolean handle(Request request, Response response, Callback callback) {
-      Monitoring.send(
-          response,
-          callback,
-          404,
-          PLAIN,
-          "There is nothing at this path; see /health, /live and /metrics.\n");
-      return true;
     }
   }
 }

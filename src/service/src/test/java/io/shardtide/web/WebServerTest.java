@@ -14,6 +14,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -28,7 +30,13 @@ class WebServerTest {
 
   @BeforeEach
   void start() throws IOException {
-    server = WebServer.start("127.0.0.1", 0, health::get, () -> "a_total 1.0\n", Optional.empty());
+    server = start(0, () -> "a_total 1.0\n", Optional.empty());
+  }
+
+  private WebServer start(int port, Supplier<String> metrics, Optional<Predicate<String>> token)
+      throws IOException {
+    return WebServer.start(
+        "127.0.0.1", port, health::get, () -> true, metrics, token, Optional.empty());
   }
 
   @AfterEach
@@ -159,10 +167,8 @@ class WebServerTest {
   @Test
   void a_supplier_that_fails_reveals_no_message() throws Exception {
     try (WebServer broken =
-        WebServer.start(
-            "127.0.0.1",
+        start(
             0,
-            health::get,
             () -> {
               throw new IllegalStateException("hunter2");
             },
@@ -180,8 +186,7 @@ class WebServerTest {
   @Test
   void a_port_that_is_in_use_is_reported() {
     int port = URI.create(server.url()).getPort();
-    assertThatThrownBy(
-            () -> WebServer.start("127.0.0.1", port, health::get, () -> "", Optional.empty()))
+    assertThatThrownBy(() -> start(port, () -> "", Optional.empty()))
         .isInstanceOf(IOException.class)
         .hasMessage(
             "Cannot listen on http.host 127.0.0.1, http.port %d: Address already in use"
@@ -246,7 +251,6 @@ class WebServerTest {
   }
 
   private WebServer guarded() throws IOException {
-    return WebServer.start(
-        "127.0.0.1", 0, health::get, () -> "a_total 1.0\n", Optional.of(TOKEN::equals));
+    return start(0, () -> "a_total 1.0\n", Optional.of(TOKEN::equals));
   }
 }

@@ -52,7 +52,14 @@ class ImageFilesIT {
         new AtomicReference<>(new Health(List.of(Health.Component.up("kafka"))));
     String port;
     try (WebServer server =
-        WebServer.start("127.0.0.1", 0, health::get, () -> "", Optional.of("secret"::equals))) {
+        WebServer.start(
+            "127.0.0.1",
+            0,
+            health::get,
+            () -> true,
+            () -> "",
+            Optional.of("secret"::equals),
+            Optional.empty())) {
       port = Integer.toString(URI.create(server.url()).getPort());
       Map<String, String> environment = Map.of("SHARDTIDE_HTTP_PORT", port);
       String check = DOCKER.resolve("healthcheck").toString();

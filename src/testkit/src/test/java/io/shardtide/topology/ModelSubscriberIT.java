@@ -288,19 +288,11 @@ class ModelSubscriberIT {
     ColdStartPublisher publisher =
         new ColdStartPublisher(config(), client.registry(), client.topics());
     ModelBundle first = NearestModel.begin(List.of(ONE), h100()).orElseThrow();
-    ModelDecision decision =
-        ModelDecision.withoutEvaluation(
-            "h100",
-            ModelDecision.Trigger.COLD_START,
-            ONE.modelId(),
-            Optional.of(first.modelId()),
-            "overtaken",
-            Fixtures.TIME);
     publisher.publish(
-        "h100",
+        h100(),
         () -> {
-          publisher.publish("h100", Optional::empty);
-          return Optional.of(new ColdStartPublisher.FirstModel(first, decision));
+          publisher.publish(h100(), Optional::empty);
+          return Optional.of(first);
         });
     assertThat(client.committed(client.topics().of(COST_MODELS))).isEmpty();
     assertThat(client.committed(client.topics().of(MODEL_DECISIONS))).isEmpty();

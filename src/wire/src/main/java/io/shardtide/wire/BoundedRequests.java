@@ -58,13 +58,11 @@ final class BoundedRequests extends RestService {
               });
     }
 
-    private SocketTimeoutException late() {
-      return new SocketTimeoutException(
-          "no complete answer within %.1f s".formatted(limit.toMillis() / 1000.0));
-    }
-
-    private boolean isLate() {
-      return System.nanoTime() - startNanos > limit.toNanos();
+    private void requireTime() throws SocketTimeoutException {
+      if (System.nanoTime() - startNanos > limit.toNanos()) {
+        throw new SocketTimeoutException(
+            "no complete answer within %.1f s".formatted(limit.toMillis() / 1000.0));
+      }
     }
 
     private InputStream bounded(InputStream body) {
@@ -73,9 +71,7 @@ final class BoundedRequests extends RestService {
         @Override
         public int read(byte[] bytes, int offset, int length) throws IOException {
           int count = super.read(bytes, offset, length);
-          if (isLate()) {
-            throw late();
-          }
+          requireTime();
           return count;
         }
       };
@@ -88,7 +84,8 @@ final class BoundedRequests extends RestService {
         hasHeaders = true;
         return code;
       } catch (SocketException e) {
-        throw isLate() ? late() : e;
+        requireTime();
+        throw e;
       }
     }
 

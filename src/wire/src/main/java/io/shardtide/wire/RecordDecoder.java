@@ -38,7 +38,13 @@ public final class RecordDecoder<V> {
 
   private final Registry registry;
   private final Topic<V> topic;
-  private final Reader<V, ?> reader;
+  private final Map<Integer, Reader<V>> byWriter = new HashMap<>();
+
+  /** Reads records that were written with one schema. */
+  @FunctionalInterface
+  private interface Reader<V> {
+    V read(BinaryDecoder value) throws IOException;
+  }
 
   /**
    * @param registry registry of the schemas
@@ -47,7 +53,6 @@ public final class RecordDecoder<V> {
   public RecordDecoder(Registry registry, Topic<V> topic) {
     this.registry = registry;
     this.topic = topic;
-    reader = new Reader<>(topic.type().codec(), Registry.subject(topic));
   }
 
   /**
@@ -129,53 +134,38 @@ public final class RecordDecoder<V> {
       throw RejectionReason.UNDECODABLE.failure(
           "The record must be a %s in the registry's framing (a zero byte, four bytes of schema id, Avro); it has %s"
               .formatted(
-                  reader.name(),
+                  name(),
                   value == null
                       ? "no value"
                       : value.length == 0
                           ? "an empty value"
                           : value.length + " bytes that begin with " + (value[0] & 0xff)));
     }
-    return reader.read(ByteBuffer.wrap(value).getInt(1), value);
+    int schemaId = ByteBuffer.wrap(value).getInt(1);
+    // Fetch the schema first: only an unavailable registry is retried, and Avro's errors must not
+    // look like one.
+    Reader<V> reader =
+        byWriter.computeIfAbsent(schemaId, id -> writtenWith(id, topic.type().codec()));
+    try {
+      return reader.read(
+          DecoderFactory.get()
+              .binaryDecoder(value, HEADER_BYTES, value.length - HEADER_BYTES, null));
+    } catch (RejectedException e) {
+      throw e;
+    } catch (IOException | RuntimeException e) {
+      throw RejectionReason.UNDECODABLE.failure(
+          "The record must be a %s; its %d bytes with schema id %d cannot be decoded as one: %s"
+              .formatted(name(), value.length, schemaId, Causes.describe(e)));
+    }
   }
 
-  /** Reads one type of Avro record, written with any compatible schema. */
-  private final class Reader<T, A extends SpecificRecord> {
-    private final Codec<T, A> codec;
-    private final String subject;
-    private final Map<Integer, DatumReader<A>> byWriter = new HashMap<>();
+  private String name() {
+    return topic.type().codec().avroType().getSimpleName();
+  }
 
-    Reader(Codec<T, A> codec, String subject) {
-      this.codec = codec;
-      this.subject = subject;
-    }
-
-    String name() {
-      return codec.avroType().getSimpleName();
-    }
-
-    T read(int schemaId, byte[] value) {
-      // Fetch the schema first: only an unavailable registry is retried, and Avro's errors must not
-      // look like one.
-      DatumReader<A> avro = byWriter.computeIfAbsent(schemaId, this::writtenWith);
-      try {
-        BinaryDecoder bytes =
-            DecoderFactory.get()
-                .binaryDecoder(value, HEADER_BYTES, value.length - HEADER_BYTES, null);
-        return codec.fromAvro().apply(avro.read(null, bytes));
-      } catch (RejectedException e) {
-        throw e;
-      } catch (IOException | RuntimeException e) {
-        throw RejectionReason.UNDECODABLE.failure(
-            "The record must be a %s; its %d bytes with schema id %d cannot be decoded as one: %s"
-                .formatted(name(), value.length, schemaId, Causes.describe(e)));
-      }
-    }
-
-    private DatumReader<A> writtenWith(int schemaId) {
-      DatumReader<A> records = new UnionsByName<>(codec.avroType());
-      records.setSchema(registry.writerSchema(schemaId, subject));
-      return records;
-    }
+  private <A extends SpecificRecord> Reader<V> writtenWith(int schemaId, Codec<V, A> codec) {
+    DatumReader<A> records = new UnionsByName<>(codec.avroType());
+    records.setSchema(registry.writerSchema(schemaId, Registry.subject(topic)));
+    return value -> codec.fromAvro().apply(records.read(null, value));
   }
 }

@@ -3,7 +3,6 @@ package io.shardtide.wire;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
@@ -17,6 +16,7 @@ import org.apache.avro.specific.SpecificRecord;
 import org.apache.kafka.common.errors.SerializationException;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.utils.Utils;
 
 /**
  * Serdes of state stores: Avro's single-object encoding, which carries the schema's fingerprint.
@@ -69,7 +69,7 @@ public final class StoreSerdes {
             // The last one, of today, has all of each record.
             Version<A> oldest =
                 versions.stream().filter(v -> v.hasAllOf().test(record)).findFirst().orElseThrow();
-            return bytes(oldest.encoder().encode(record));
+            return Utils.toArray(oldest.encoder().encode(record));
           } catch (IOException e) {
             throw new UncheckedIOException(e);
           }
@@ -102,11 +102,5 @@ public final class StoreSerdes {
       return new Version<>(
           schema, new BinaryMessageEncoder<>(data, schema, true), Lossless.in(data, now, schema));
     }
-  }
-
-  private static byte[] bytes(ByteBuffer buffer) {
-    byte[] bytes = new byte[buffer.remaining()];
-    buffer.get(bytes);
-    return bytes;
   }
 }

@@ -17,12 +17,14 @@ import io.shardtide.workload.ReplicaGroups;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.function.Predicate;
-import java.util.function.ToIntFunction;
+import java.util.stream.Stream;
 
 final class TablePredictionMapping {
   private TablePredictionMapping() {}
@@ -108,55 +110,53 @@ final class TablePredictionMapping {
       // Written before version 5.
       return new VersionedPrediction(fromAvro(predicted), avro.getSince());
     }
-    ToIntFunction<TablePredicted> widths = of -> of.getTable().getColumns() / TableSpec.COLUMN_UNIT;
-    Iterator<float[]> towers =
-        Floats.ofBytes(avro.getFloats(), towers(predicted, widths)).iterator();
+    Widths widths =
+        of -> Collections.nCopies(of.getTable().getColumns() / TableSpec.COLUMN_UNIT, List.of());
+    int count = (int) towers(predicted, widths).count();
+    Iterator<float[]> towers = Floats.ofBytes(avro.getFloats(), count).iterator();
     return new VersionedPrediction(fromAvro(predicted, towers, widths), avro.getSince());
   }
 
-  private static int towers(TablePredicted avro, ToIntFunction<TablePredicted> widths) {
-    int towers = widths.applyAsInt(avro) + avro.getSplits().size();
-    for (UsePredicted use : avro.getByUse()) {
-      towers += use.getHot().getSplits().size() + towers(use.getOthers(), widths);
-    }
-    for (GroupPredicted of : avro.getByGroups()) {
-      towers += towers(of.getPrediction(), widths);
-    }
-    return towers;
-  }
-
   static TablePrediction fromAvro(TablePredicted avro) {
-    List<float[]> towers = new ArrayList<>();
-    addTowers(avro, towers);
-    return fromAvro(avro, towers.iterator(), of -> of.getTowers().size());
+    Widths widths = TablePredicted::getTowers;
+    return fromAvro(avro, towers(avro, widths).map(Floats::toArray).iterator(), widths);
   }
 
-  private static void addTowers(TablePredicted avro, List<float[]> towers) {
-    avro.getTowers().forEach(tower -> towers.add(Floats.toArray(tower)));
-    avro.getSplits().forEach(split -> towers.add(Floats.toArray(split.getTower())));
-    for (UsePredicted use : avro.getByUse()) {
-      addTowers(use.getHot(), towers);
-      addTowers(use.getOthers(), towers);
-    }
-    avro.getByGroups().forEach(of -> addTowers(of.getPrediction(), towers));
+  /** Returns the towers of parts in the memory of one device; empty ones if only stored. */
+  private interface Widths extends Function<TablePredicted, List<List<Float>>> {}
+
+  /** Returns the towers of all options, in the order in which they are written as floats. */
+  private static Stream<List<Float>> towers(TablePredicted avro, Widths widths) {
+    return Stream.of(
+            widths.apply(avro).stream(),
+            splits(avro),
+            avro.getByUse().stream()
+                .flatMap(
+                    use -> Stream.concat(splits(use.getHot()), towers(use.getOthers(), widths))),
+            avro.getByGroups().stream().flatMap(of -> towers(of.getPrediction(), widths)))
+        .flatMap(Function.identity());
+  }
+
+  private static Stream<List<Float>> splits(TablePredicted avro) {
+    return avro.getSplits().stream().map(SplitPredicted::getTower);
   }
 
   /**
    * Returns predictions.
    *
-   * @param towers of all options, in the order of {@link #addTowers}
-   * @param widths how many of them are of parts in the memory of one device
+   * @param towers of all options, in the order of {@link #towers}
    */
   private static TablePrediction fromAvro(
-      TablePredicted avro, Iterator<float[]> towers, ToIntFunction<TablePredicted> widths) {
+      TablePredicted avro, Iterator<float[]> towers, Widths widths) {
     Map<Option, float[]> byOption = new LinkedHashMap<>();
     Map<Long, HotColdTable> cuts = new LinkedHashMap<>();
     Map<ReplicaGroups, TablePrediction> byGroups = new LinkedHashMap<>();
-    add(byOption, 0, avro, towers, widths.applyAsInt(avro));
+    add(byOption, 0, avro, towers, widths.apply(avro).size());
     for (UsePredicted use : avro.getByUse()) {
       add(byOption, use.getHotRows(), use.getHot(), towers, 0);
       float[] copies = byOption.get(copies(use));
-      add(byOption, use.getHotRows(), use.getOthers(), towers, widths.applyAsInt(use.getOthers()));
+      int others = widths.apply(use.getOthers()).size();
+      add(byOption, use.getHotRows(), use.getOthers(), towers, others);
       // Until 0.2.0, copies of the other rows were predicted, which no plan may have.
       byOption.put(copies(use), copies);
       cuts.put(

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.TimeUnit;
 import org.apache.avro.Schema;
 
 /**
@@ -27,7 +28,7 @@ final class WriterSchemas {
   private static final int REMEMBERED = 1000;
 
   /** After this time, an id that was rejected is asked for again, once. */
-  private static final Duration REJECTED_FOR = Duration.ofMinutes(10);
+  private static final long REJECTED_FOR_NANOS = TimeUnit.MINUTES.toNanos(10);
 
   /** How much longer an id is asked for if the registry does not say itself that it lacks it. */
   private static final int UNCLEAR_FACTOR = 10;
@@ -65,13 +66,12 @@ final class WriterSchemas {
   /**
    * An id for which the registry gives no schema.
    *
-   * @param sinceNanos when it was first asked for, or rejected
-   * @param waitNanos how long it is asked for
+   * @param untilNanos until when it is asked for, or, if it was rejected, not asked for again
    * @param rejection what records with it are told; empty while it is asked for
    */
-  private record OddId(long sinceNanos, long waitNanos, Optional<RejectedException> rejection) {
-    boolean isDue() {
-      return rejection.isPresent() || System.nanoTime() - sinceNanos >= waitNanos;
+  private record OddId(long untilNanos, Optional<RejectedException> rejection) {
+    boolean isOver() {
+      return System.nanoTime() - untilNanos >= 0;
     }
   }
 
@@ -109,9 +109,7 @@ final class WriterSchemas {
       return known;
     }
     OddId before = odd.get(id);
-    if (before != null
-        && before.rejection.isPresent()
-        && System.nanoTime() - before.sinceNanos < REJECTED_FOR.toNanos()) {
+    if (before != null && before.rejection.isPresent() && !before.isOver()) {
       throw again(before.rejection.get());
     }
     RejectedException rejection;
@@ -125,7 +123,7 @@ final class WriterSchemas {
         odd.computeIfPresent(id, (i, o) -> o.rejection.isPresent() ? o : null);
         throw unavailable(first);
       }
-      if (!odd.computeIfAbsent(id, i -> waited(RegistryErrors.isMissing(first))).isDue()) {
+      if (!odd.computeIfAbsent(id, i -> waited(RegistryErrors.isMissing(first))).isOver()) {
         throw new UndecidedSchemaException(
             "The schema registry at %s gives no schema %d yet: %s"
                 .formatted(url, id, RegistryErrors.answer(first)),
@@ -140,7 +138,7 @@ final class WriterSchemas {
         rejection = missing(id, e);
       }
     }
-    odd.put(id, new OddId(System.nanoTime(), 0, Optional.of(rejection)));
+    odd.put(id, new OddId(System.nanoTime() + REJECTED_FOR_NANOS, Optional.of(rejection)));
     throw again(rejection);
   }
 
@@ -168,7 +166,7 @@ final class WriterSchemas {
     budgetAt = now;
     long wait = Math.min(budgetNanos, isMissing ? missingNanos : longest);
     budgetNanos -= wait;
-    return new OddId(now, wait, Optional.empty());
+    return new OddId(now + wait, Optional.empty());
   }
 
   /** Returns whether the registry gives the schema of another id than an odd one. */
