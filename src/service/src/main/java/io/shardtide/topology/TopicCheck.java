@@ -66,13 +66,13 @@ public final class TopicCheck {
       throws InterruptedException {
     TopicCheck check = new TopicCheck(admin, topics, settings);
     Map<String, TopicDescription> existing = check.existing();
-    BrokerLimits.Found limits = BrokerLimits.find(admin, settings);
-    if (!limits.known()) {
+    Optional<List<TopicDifference>> limits = BrokerLimits.find(admin, settings);
+    if (limits.isEmpty()) {
       log.info(
           "The brokers' limits are not checked: this user has no DescribeConfigs on the cluster");
     }
     check.accept(existing, limits);
-    if (check.create(existing)) {
+    if (check.create(existing, false)) {
       existing = check.awaitAll();
     }
     // Again: a cluster's policies may have changed the new topics' settings.
@@ -89,7 +89,7 @@ public final class TopicCheck {
       throws InterruptedException {
     TopicCheck check = new TopicCheck(admin, topics, settings);
     List<TopicDifference> differences =
-        new ArrayList<>(BrokerLimits.find(admin, settings).differences());
+        new ArrayList<>(BrokerLimits.find(admin, settings).orElse(List.of()));
     differences.addAll(check.differences(check.existing()));
     return differences.stream().filter(TopicDifference::refused).toList();
   }
@@ -109,33 +109,23 @@ public final class TopicCheck {
   }
 
   /**
-   * What a check found that changed nothing.
-   *
-   * @param differences differences between existing topics and what is expected
-   * @param missing topics that {@code run} will create
-   */
-  record Comparison(List<TopicDifference> differences, List<String> missing) {}
-
-  /**
    * Compares the topics and asks the cluster whether it would create the missing ones. Changes
    * nothing.
    *
    * @throws IllegalStateException if the cluster refuses to describe the topics, or would refuse to
    *     create one
    */
-  static Comparison compare(Admin admin, Topics topics, ServiceSettings settings)
+  static CheckResult compare(Admin admin, Topics topics, ServiceSettings settings)
       throws InterruptedException {
     TopicCheck check = new TopicCheck(admin, topics, settings);
     Map<String, TopicDescription> existing = check.existing();
     List<TopicDifference> differences = check.differences(existing);
-    List<String> missing = new ArrayList<>();
-    for (Topic<?> topic : topics.all()) {
-      if (!existing.containsKey(topic.name())) {
-        missing.add(topic.name());
-        check.create(check.wanted(topic, existing), new CreateTopicsOptions().validateOnly(true));
-      }
-    }
-    return new Comparison(differences, missing);
+    int all = topics.all().size();
+    String found =
+        check.create(existing, true)
+            ? "%d of %d exist; run creates the others".formatted(existing.size(), all)
+            : "all %d exist".formatted(all);
+    return TopicDifference.result(found, found + "; ", differences);
   }
 
   /** Returns differences, those that are refused first, with what fixes each. */
@@ -150,9 +140,9 @@ public final class TopicCheck {
   }
 
   private List<TopicDifference> accept(
-      Map<String, TopicDescription> existing, BrokerLimits.Found limits)
+      Map<String, TopicDescription> existing, Optional<List<TopicDifference>> limits)
       throws InterruptedException {
-    List<TopicDifference> differences = new ArrayList<>(limits.differences());
+    List<TopicDifference> differences = new ArrayList<>(limits.orElse(List.of()));
     differences.addAll(differences(existing));
     if (differences.stream().anyMatch(TopicDifference::refused)) {
       throw new TopicMismatchException(differences);
@@ -312,33 +302,44 @@ public final class TopicCheck {
                     .formatted(TopicRules.connection(settings), copies)));
   }
 
-  /** Creates missing topics; returns whether there were any. */
-  private boolean create(Map<String, TopicDescription> existing) throws InterruptedException {
-    boolean created = false;
+  /**
+   * Creates missing topics; returns whether there were any.
+   *
+   * @param isTrial whether only to ask if the cluster would
+   */
+  private boolean create(Map<String, TopicDescription> existing, boolean isTrial)
+      throws InterruptedException {
+    int read = partitionsRead(existing);
     for (Topic<?> topic : topics.all()) {
       if (!existing.containsKey(topic.name())) {
-        created = true;
-        if (topic.equals(topics.of(QUARANTINE))) {
-          StateCheck.createNew(admin, settings, partitionsRead(existing));
+        if (!isTrial && topic.equals(topics.of(QUARANTINE))) {
+          StateCheck.createNew(admin, settings, read);
         }
-        create(wanted(topic, existing), new CreateTopicsOptions());
+        create(
+            newTopic(
+                settings,
+                topic.name(),
+                isRead(topic) ? read : settings.topics().partitions(),
+                TopicRules.created(topic, settings.connection().kafka())),
+            isTrial);
       }
     }
-    return created;
+    return existing.size() < topics.all().size();
   }
 
-  private NewTopic wanted(Topic<?> topic, Map<String, TopicDescription> existing) {
-    int partitions = isRead(topic) ? partitionsRead(existing) : settings.topics().partitions();
-    return new NewTopic(
-            topic.name(),
-            Optional.of(partitions),
-            Optional.of((short) settings.topics().replication()))
-        .configs(TopicRules.created(topic, settings.connection().kafka()));
+  /** Returns a topic to create, with the replicas of the settings. */
+  static NewTopic newTopic(
+      ServiceSettings settings, String name, int partitions, Map<String, String> config) {
+    short replicas = (short) settings.topics().replication();
+    return new NewTopic(name, Optional.of(partitions), Optional.of(replicas)).configs(config);
   }
 
-  private void create(NewTopic wanted, CreateTopicsOptions options) throws InterruptedException {
+  private void create(NewTopic wanted, boolean isTrial) throws InterruptedException {
     try {
-      admin.createTopics(List.of(wanted), options).all().get();
+      admin
+          .createTopics(List.of(wanted), new CreateTopicsOptions().validateOnly(isTrial))
+          .all()
+          .get();
     } catch (ExecutionException e) {
       // Another instance created it at the same time.
       if (!(e.getCause() instanceof TopicExistsException)) {
