@@ -231,14 +231,8 @@ public final class Settings {
   private static final Map<String, Setting> ALL = settings();
 
   /** Prefixes of settings for some of Kafka Streams' clients only. */
-  private static final List<String> CLIENTS =
-      List.of(
-          "main.consumer.",
-          "restore.consumer.",
-          "global.consumer.",
-          "consumer.",
-          "producer.",
-          "admin.");
+  private static final Pattern CLIENT =
+      Pattern.compile("^(((main|restore|global)\\.)?consumer|producer|admin)\\.");
 
   private Settings() {}
 
@@ -252,11 +246,7 @@ public final class Settings {
 
   /** Returns the name of a setting of Kafka without the prefix of the clients that it is for. */
   public static String withoutClient(String name) {
-    return CLIENTS.stream()
-        .filter(name::startsWith)
-        .findFirst()
-        .map(client -> name.substring(client.length()))
-        .orElse(name);
+    return CLIENT.matcher(name).replaceFirst("");
   }
 
   /** Returns all settings in the order of the documentation. */

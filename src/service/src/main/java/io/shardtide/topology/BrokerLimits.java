@@ -4,10 +4,10 @@ import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.Settings;
 import io.shardtide.wire.Causes;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
@@ -129,9 +129,8 @@ final class BrokerLimits {
   }
 
   private Optional<List<TopicDifference>> find(Admin admin) throws InterruptedException {
-    Map<String, TopicDifference> differences = new TreeMap<>();
-    boolean known = false;
     List<Limit> all = new ArrayList<>(limits);
+    List<Config> brokers = new ArrayList<>();
     try {
       if (createsTopics(admin)) {
         all.add(
@@ -143,18 +142,17 @@ final class BrokerLimits {
                 "new topics could not be written"));
       }
       for (Node node : admin.describeCluster().nodes().get()) {
-        Optional<Config> config = config(admin, node);
-        known |= config.isPresent();
-        for (Limit limit : all) {
-          config
-              .flatMap(c -> compare(limit, c))
-              .ifPresent(d -> differences.putIfAbsent(limit.setting(), d));
-        }
+        config(admin, node).ifPresent(brokers::add);
       }
     } catch (ExecutionException e) {
       throw KafkaAnswers.refused("describe the cluster", e);
     }
-    return known ? Optional.of(List.copyOf(differences.values())) : Optional.empty();
+    List<TopicDifference> differences =
+        all.stream()
+            .sorted(Comparator.comparing(Limit::setting))
+            .flatMap(limit -> brokers.stream().flatMap(c -> compare(limit, c).stream()).limit(1))
+            .toList();
+    return Optional.of(differences).filter(found -> !brokers.isEmpty());
   }
 
   /** Returns the settings of a broker; empty if it does not tell them. */

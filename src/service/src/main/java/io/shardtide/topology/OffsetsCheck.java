@@ -114,25 +114,24 @@ final class OffsetsCheck {
   /** Returns the partitions with a committed record. */
   private Set<TopicPartition> written(Collection<TopicPartition> partitions)
       throws InterruptedException, ExecutionException {
-    Map<TopicPartition, Long> ends = new HashMap<>();
+    Set<TopicPartition> unread = new HashSet<>();
     offsets(partitions, OffsetSpec.latest())
         .forEach(
             (partition, end) -> {
               if (end.offset() > 0) {
-                ends.put(partition, end.offset());
+                unread.add(partition);
               }
             });
-    if (ends.isEmpty()) {
-      return new HashSet<>();
+    Set<TopicPartition> written = new HashSet<>();
+    if (unread.isEmpty()) {
+      return written;
     }
     Map<String, Object> config = new HashMap<>(PlannerService.clients(settings));
     config.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
     config.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
     config.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
-    Set<TopicPartition> written = new HashSet<>();
     try (KafkaConsumer<byte[], byte[]> consumer =
         new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
-      Set<TopicPartition> unread = new HashSet<>(ends.keySet());
       consumer.assign(unread);
       consumer.seekToBeginning(unread);
       // Up to an open transaction, if there is one.

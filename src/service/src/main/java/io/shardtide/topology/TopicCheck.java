@@ -48,11 +48,13 @@ public final class TopicCheck {
   private final Admin admin;
   private final Topics topics;
   private final ServiceSettings settings;
+  private final Set<Topic<?>> read;
 
   private TopicCheck(Admin admin, Topics topics, ServiceSettings settings) {
     this.admin = admin;
     this.topics = topics;
     this.settings = settings;
+    read = read(topics);
   }
 
   /**
@@ -156,12 +158,14 @@ public final class TopicCheck {
     Map<String, TopicDescription> changelogs = changelogs();
     Set<String> names = new TreeSet<>(existing.keySet());
     names.addAll(changelogs.keySet());
-    Map<ConfigResource, Config> configs = configs(names);
+    Map<String, Config> configs = configs(names);
     for (Topic<?> topic : topics.all()) {
       if (existing.containsKey(topic.name())) {
         int copies = copies(existing.get(topic.name()));
-        differences.addAll(replication(topic, copies));
-        differences.addAll(TopicRules.of(settings, topic, config(configs, topic.name()), copies));
+        if (copies != settings.topics().replication()) {
+          differences.add(replication(topic, copies));
+        }
+        differences.addAll(TopicRules.of(settings, topic, configs.get(topic.name()), copies));
       }
     }
     for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
@@ -171,7 +175,7 @@ public final class TopicCheck {
         if (changelogs.containsKey(name)) {
           differences.addAll(
               TopicRules.ofChangelog(
-                  settings, name, config(configs, name), copies(changelogs.get(name)), created));
+                  settings, name, configs.get(name), copies(changelogs.get(name)), created));
         }
       }
     }
@@ -180,10 +184,6 @@ public final class TopicCheck {
 
   private static int copies(TopicDescription topic) {
     return topic.partitions().stream().mapToInt(p -> p.replicas().size()).min().orElse(0);
-  }
-
-  private static Config config(Map<ConfigResource, Config> configs, String topic) {
-    return configs.get(new ConfigResource(ConfigResource.Type.TOPIC, topic));
   }
 
   /** Returns the changelogs that exist, and that this user may see; Kafka Streams creates them. */
@@ -203,14 +203,10 @@ public final class TopicCheck {
         .collect(Collectors.toUnmodifiableSet());
   }
 
-  private boolean isRead(Topic<?> topic) {
-    return read(topics).contains(topic);
-  }
-
   /** Returns the different numbers of partitions of the topics that are read and exist. */
   private List<Integer> counts(Map<String, TopicDescription> existing) {
     return topics.all().stream()
-        .filter(topic -> isRead(topic) && existing.containsKey(topic.name()))
+        .filter(topic -> read.contains(topic) && existing.containsKey(topic.name()))
         .map(topic -> existing.get(topic.name()).partitions().size())
         .distinct()
         .toList();
@@ -223,7 +219,7 @@ public final class TopicCheck {
 
   private List<TopicDifference> partitions(Map<String, TopicDescription> existing)
       throws InterruptedException {
-    int read = partitionsRead(existing);
+    int most = partitionsRead(existing);
     List<Integer> counts = counts(existing);
     List<TopicDifference> differences = new ArrayList<>();
     for (Topic<?> topic : topics.all()) {
@@ -232,8 +228,8 @@ public final class TopicCheck {
         continue;
       }
       int found = description.partitions().size();
-      boolean refused = isRead(topic) && found < read;
-      int wanted = refused ? read : settings.topics().partitions();
+      boolean refused = read.contains(topic) && found < most;
+      int wanted = refused ? most : settings.topics().partitions();
       if (found != wanted) {
         differences.add(
             new TopicDifference(
@@ -244,8 +240,8 @@ public final class TopicCheck {
                 refused,
                 partitionsBecause(refused, counts),
                 refused
-                    ? remedy(description, read, counts)
-                    : isRead(topic)
+                    ? remedy(description, most, counts)
+                    : read.contains(topic)
                         ? "in the settings file: topics.partitions=" + found
                         : "none needed: topics that are only written may have any number of partitions"));
       }
@@ -268,11 +264,12 @@ public final class TopicCheck {
       return "kafka-topics.sh %s --alter --topic %s --partitions %d"
           .formatted(TopicRules.connection(settings), topic.name(), wanted);
     }
-    return counts.size() == 1
-        ? "in the settings file: topics.partitions=%d (%s has records; with more partitions, a workload's next record could go to another partition)"
-            .formatted(counts.get(0), topic.name())
-        : "in the settings file: another topics.prefix, to start over (%s has records; with more partitions, a workload's next record could go to another partition)"
-            .formatted(topic.name());
+    return "in the settings file: %s (%s has records; with more partitions, a workload's next record could go to another partition)"
+        .formatted(
+            counts.size() == 1
+                ? "topics.partitions=" + counts.get(0)
+                : "another topics.prefix, to start over",
+            topic.name());
   }
 
   /** Returns whether a topic has ever had a record. */
@@ -287,19 +284,16 @@ public final class TopicCheck {
     return ends.values().stream().anyMatch(end -> end.offset() > 0);
   }
 
-  private List<TopicDifference> replication(Topic<?> topic, int copies) {
-    return copies == settings.topics().replication()
-        ? List.of()
-        : List.of(
-            new TopicDifference(
-                topic.name(),
-                "replication",
-                Integer.toString(copies),
-                Integer.toString(settings.topics().replication()),
-                false,
-                "topics.replication",
-                "kafka-reassign-partitions.sh %s, or in the settings file: topics.replication=%d"
-                    .formatted(TopicRules.connection(settings), copies)));
+  private TopicDifference replication(Topic<?> topic, int copies) {
+    return new TopicDifference(
+        topic.name(),
+        "replication",
+        Integer.toString(copies),
+        Integer.toString(settings.topics().replication()),
+        false,
+        "topics.replication",
+        "kafka-reassign-partitions.sh %s, or in the settings file: topics.replication=%d"
+            .formatted(TopicRules.connection(settings), copies));
   }
 
   /**
@@ -309,17 +303,17 @@ public final class TopicCheck {
    */
   private boolean create(Map<String, TopicDescription> existing, boolean isTrial)
       throws InterruptedException {
-    int read = partitionsRead(existing);
+    int most = partitionsRead(existing);
     for (Topic<?> topic : topics.all()) {
       if (!existing.containsKey(topic.name())) {
         if (!isTrial && topic.equals(topics.of(QUARANTINE))) {
-          StateCheck.createNew(admin, settings, read);
+          StateCheck.createNew(admin, settings, most);
         }
         create(
             newTopic(
                 settings,
                 topic.name(),
-                isRead(topic) ? read : settings.topics().partitions(),
+                read.contains(topic) ? most : settings.topics().partitions(),
                 TopicRules.created(topic, settings.connection().kafka())),
             isTrial);
       }
@@ -382,14 +376,17 @@ public final class TopicCheck {
     return KafkaAnswers.existing(admin.describeTopics(names).topicNameValues());
   }
 
-  private Map<ConfigResource, Config> configs(Set<String> names) throws InterruptedException {
-    return KafkaAnswers.get(
-        "describe the settings of the topics",
-        admin
-            .describeConfigs(
-                names.stream()
-                    .map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name))
-                    .toList())
-            .all());
+  private Map<String, Config> configs(Set<String> names) throws InterruptedException {
+    Map<String, Config> configs = new HashMap<>();
+    KafkaAnswers.get(
+            "describe the settings of the topics",
+            admin
+                .describeConfigs(
+                    names.stream()
+                        .map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name))
+                        .toList())
+                .all())
+        .forEach((topic, config) -> configs.put(topic.name(), config));
+    return configs;
   }
 }
