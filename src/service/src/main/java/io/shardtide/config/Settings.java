@@ -254,6 +254,25 @@ public final class Settings {
     return List.copyOf(ALL.values());
   }
 
+  /** Returns a settings file with every key; those that have a default are commented out. */
+  public static String example() {
+    StringBuilder file = new StringBuilder();
+    for (Setting setting : ALL.values()) {
+      file.append("# %s%n# Values: %s.%n".formatted(setting.meaning(), setting.values()));
+      file.append(setting.fallback().isPresent() ? "#" : "");
+      file.append("%s=%s%n%n".formatted(setting.key(), setting.example()));
+    }
+    return file.append(
+            """
+            # Any setting of Kafka's clients and of Kafka Streams, prefixed with "kafka.".
+            #kafka.security.protocol=SASL_SSL
+
+            # Any setting of the registry's client, prefixed with "registry.".
+            #registry.basic.auth.credentials.source=USER_INFO
+            """)
+        .toString();
+  }
+
   /** Returns the setting of a key. */
   static Setting of(String key) {
     return ALL.get(key);

@@ -515,7 +515,7 @@ class SettingsFileTest {
 
   @Test
   void the_example_is_a_file_with_every_key_and_its_default() {
-    String example = SettingsText.example();
+    String example = Settings.example();
     assertThat(SettingsFile.parse("example", example, warning -> {}).planning())
         .isEqualTo(PlanningSettings.DEFAULTS);
     String uncommented = example.replaceAll("(?m)^#(?=[a-z])", "");
