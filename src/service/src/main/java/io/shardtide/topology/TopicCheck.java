@@ -26,7 +26,6 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidReplicationFactorException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.slf4j.Logger;
@@ -158,7 +157,7 @@ public final class TopicCheck {
     Map<String, TopicDescription> changelogs = changelogs();
     Set<String> names = new TreeSet<>(existing.keySet());
     names.addAll(changelogs.keySet());
-    Map<String, Config> configs = configs(names);
+    Map<String, Config> configs = KafkaAnswers.configs(admin, names);
     for (Topic<?> topic : topics.all()) {
       if (existing.containsKey(topic.name())) {
         int copies = copies(existing.get(topic.name()));
@@ -374,19 +373,5 @@ public final class TopicCheck {
   private Map<String, TopicDescription> existing(Collection<String> names)
       throws InterruptedException {
     return KafkaAnswers.existing(admin.describeTopics(names).topicNameValues());
-  }
-
-  private Map<String, Config> configs(Set<String> names) throws InterruptedException {
-    Map<String, Config> configs = new HashMap<>();
-    KafkaAnswers.get(
-            "describe the settings of the topics",
-            admin
-                .describeConfigs(
-                    names.stream()
-                        .map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name))
-                        .toList())
-                .all())
-        .forEach((topic, config) -> configs.put(topic.name(), config));
-    return configs;
   }
 }

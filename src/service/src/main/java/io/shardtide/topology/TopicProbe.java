@@ -18,7 +18,6 @@ import org.apache.kafka.clients.admin.ListTopicsOptions;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
 
 /**
@@ -177,14 +176,10 @@ final class TopicProbe {
     return partition.leader() == null || partition.isr().size() < partition.replicas().size();
   }
 
-  private int leastInSync(String topic) throws InterruptedException, ExecutionException {
-    ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+  private int leastInSync(String topic) throws InterruptedException {
     return Integer.parseInt(
-        admin
-            .describeConfigs(List.of(resource))
-            .all()
-            .get()
-            .get(resource)
+        KafkaAnswers.configs(admin, Set.of(topic))
+            .get(topic)
             .get(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG)
             .value());
   }
