@@ -7,7 +7,6 @@ import io.shardtide.config.Secrets;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.Settings;
 import io.shardtide.config.SettingsFile;
-import io.shardtide.config.SettingsText;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
@@ -91,7 +90,7 @@ final class RunCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     PrintWriter console = spec.commandLine().getOut();
     if (options.example) {
-      console.print(SettingsText.example());
+      console.print(Settings.example());
       console.flush();
       return CommandLine.ExitCode.OK;
     }

@@ -231,14 +231,8 @@ public final class Settings {
   private static final Map<String, Setting> ALL = settings();
 
   /** Prefixes of settings for some of Kafka Streams' clients only. */
-  private static final List<String> CLIENTS =
-      List.of(
-          "main.consumer.",
-          "restore.consumer.",
-          "global.consumer.",
-          "consumer.",
-          "producer.",
-          "admin.");
+  private static final Pattern CLIENT =
+      Pattern.compile("^(((main|restore|global)\\.)?consumer|producer|admin)\\.");
 
   private Settings() {}
 
@@ -252,16 +246,31 @@ public final class Settings {
 
   /** Returns the name of a setting of Kafka without the prefix of the clients that it is for. */
   public static String withoutClient(String name) {
-    return CLIENTS.stream()
-        .filter(name::startsWith)
-        .findFirst()
-        .map(client -> name.substring(client.length()))
-        .orElse(name);
+    return CLIENT.matcher(name).replaceFirst("");
   }
 
   /** Returns all settings in the order of the documentation. */
   public static List<Setting> all() {
     return List.copyOf(ALL.values());
+  }
+
+  /** Returns a settings file with every key; those that have a default are commented out. */
+  public static String example() {
+    StringBuilder file = new StringBuilder();
+    for (Setting setting : ALL.values()) {
+      file.append("# %s%n# Values: %s.%n".formatted(setting.meaning(), setting.values()));
+      file.append(setting.fallback().isPresent() ? "#" : "");
+      file.append("%s=%s%n%n".formatted(setting.key(), setting.example()));
+    }
+    return file.append(
+            """
+            # Any setting of Kafka's clients and of Kafka Streams, prefixed with "kafka.".
+            #kafka.security.protocol=SASL_SSL
+
+            # Any setting of the registry's client, prefixed with "registry.".
+            #registry.basic.auth.credentials.source=USER_INFO
+            """)
+        .toString();
   }
 
   /** Returns the setting of a key. */

@@ -310,21 +310,20 @@ public final class SettingsFile {
   }
 
   private void unknown() {
-    List<String> keys = Settings.all().stream().map(Setting::key).toList();
     values.forEach(
         (key, value) -> {
-          if (!keys.contains(key)
+          if (Settings.of(key) == null
               && !key.startsWith(Settings.KAFKA)
               && !key.startsWith(Settings.REGISTRY)) {
             problems.add(
                 "%s is not a setting (its value is \"%s\"). %s"
-                    .formatted(key, Secrets.shown(key, value), hint(key, keys)));
+                    .formatted(key, Secrets.shown(key, value), hint(key)));
           }
         });
   }
 
-  private static String hint(String key, List<String> keys) {
-    return Spelling.nearest(key, keys)
+  private static String hint(String key) {
+    return Spelling.nearest(key, Settings.all().stream().map(Setting::key).toList())
         .map("Maybe %s."::formatted)
         .orElse(
             "Maybe kafka.%s: settings of Kafka's clients begin with kafka., those of the registry's client with registry."

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 
 /**
@@ -29,25 +30,22 @@ final class Values {
   private Values() {}
 
   static long whole(String text, NumberRange range) {
-    long value;
-    try {
-      value = Long.parseLong(text);
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("it is not a whole number", e);
-    }
-    require(range.contains((double) value));
-    return value;
+    return number(text, range, Long::valueOf, "a whole number");
   }
 
   static double real(String text, NumberRange range) {
-    double value;
+    return number(text, range, Double::valueOf, "a number");
+  }
+
+  private static <T extends Number> T number(
+      String text, NumberRange range, Function<String, T> parser, String expected) {
     try {
-      value = Double.parseDouble(text);
+      T value = parser.apply(text);
+      require(range.contains(value.doubleValue()));
+      return value;
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException("it is not a number", e);
+      throw new IllegalArgumentException("it is not " + expected, e);
     }
-    require(range.contains(value));
-    return value;
   }
 
   static boolean bool(String text) {

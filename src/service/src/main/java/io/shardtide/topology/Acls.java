@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -187,7 +186,7 @@ public final class Acls {
   }
 
   /** Returns the ACLs on the same resource together, which one command adds. */
-  private static Collection<List<AclGrant>> byResource(List<AclGrant> acls) {
+  static Collection<List<AclGrant>> byResource(List<AclGrant> acls) {
     return acls.stream()
         .collect(
             Collectors.groupingBy(
@@ -224,37 +223,5 @@ public final class Acls {
                             ? " --resource-pattern-type prefixed"
                             : ""))
         .toList();
-  }
-
-  /** Returns the ACLs that are needed without extensions, as a table in Markdown. */
-  public static String table(String prefix) {
-    return table(role -> of(role, prefix, Set.of()));
-  }
-
-  /** Returns the ACLs that an extension needs besides, as a table in Markdown. */
-  public static String tableOf(Extension extension, String prefix) {
-    return table(
-        role -> {
-          List<AclGrant> more = new ArrayList<>(of(role, prefix, Set.of(extension)));
-          more.removeAll(of(role, prefix, Set.of()));
-          return more;
-        });
-  }
-
-  private static String table(Function<Role, List<AclGrant>> aclsOf) {
-    StringBuilder table =
-        new StringBuilder("| user | operations | resource | reason |\n|---|---|---|---|\n");
-    for (Role role : Role.values()) {
-      for (List<AclGrant> acls : byResource(aclsOf.apply(role))) {
-        table.append(
-            "| %s | %s | %s | %s |\n"
-                .formatted(
-                    role,
-                    acls.stream().map(AclGrant::operationName).collect(Collectors.joining(", ")),
-                    acls.get(0).resourceName().replaceFirst("\\S+$", "`$0`"),
-                    acls.get(0).reason()));
-      }
-    }
-    return table.toString();
   }
 }

@@ -3,14 +3,11 @@ package io.shardtide.topology;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.Settings;
 import io.shardtide.wire.Causes;
-import io.shardtide.wire.Topic;
-import io.shardtide.wire.Topics;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
-import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
@@ -60,20 +57,12 @@ final class BrokerLimits {
    */
   private record Limit(
       String setting, boolean isLeast, Optional<String> ours, long value, String reason) {
+    Limit(String setting, boolean isLeast, String ours, long value, String reason) {
+      this(setting, isLeast, Optional.of(ours), value, reason);
+    }
+
     boolean allows(long broker) {
       return isLeast ? broker <= value : broker >= value;
-    }
-  }
-
-  /**
-   * What was found.
-   *
-   * @param differences limits that are exceeded
-   * @param known whether the brokers told their limits
-   */
-  record Found(List<TopicDifference> differences, boolean known) {
-    Found {
-      differences = List.copyOf(differences);
     }
   }
 
@@ -92,26 +81,19 @@ final class BrokerLimits {
     String join = "planners could not join their groups";
     limits =
         List.of(
-            new Limit(MIN_SESSION, true, Optional.of(session), sessionMs, join),
-            new Limit(MAX_SESSION, false, Optional.of(session), sessionMs, join),
-            new Limit(
-                "group.max.size",
-                false,
-                Optional.of("threads"),
-                settings.streams().threads(),
-                join),
+            new Limit(MIN_SESSION, true, session, sessionMs, join),
+            new Limit(MAX_SESSION, false, session, sessionMs, join),
+            new Limit("group.max.size", false, "threads", settings.streams().threads(), join),
             new Limit(
                 MAX_TRANSACTION,
                 false,
-                Optional.of(
-                    key(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, StreamsConfig.PRODUCER_PREFIX)),
+                key(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, StreamsConfig.PRODUCER_PREFIX),
                 number(producer, ProducerConfig.TRANSACTION_TIMEOUT_CONFIG),
                 "planners could not begin transactions"),
             new Limit(
                 "socket.request.max.bytes",
                 false,
-                Optional.of(
-                    key(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, StreamsConfig.PRODUCER_PREFIX)),
+                key(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, StreamsConfig.PRODUCER_PREFIX),
                 number(producer, ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
                 "brokers would end the connection of a larger request, again and again"),
             new Limit(
@@ -137,40 +119,40 @@ final class BrokerLimits {
   }
 
   /**
-   * Asks each broker. A broker that does not answer is left out, and so are all where the user may
-   * not ask (DescribeConfigs on the cluster).
+   * Asks each broker, and returns the limits that are exceeded. A broker that does not answer is
+   * left out; empty if none tells them, as where the user may not ask (DescribeConfigs on the
+   * cluster).
    */
-  static Found find(Admin admin, ServiceSettings settings) throws InterruptedException {
+  static Optional<List<TopicDifference>> find(Admin admin, ServiceSettings settings)
+      throws InterruptedException {
     return new BrokerLimits(settings).find(admin);
   }
 
-  private Found find(Admin admin) throws InterruptedException {
-    Map<String, TopicDifference> differences = new TreeMap<>();
-    boolean known = false;
+  private Optional<List<TopicDifference>> find(Admin admin) throws InterruptedException {
     List<Limit> all = new ArrayList<>(limits);
+    List<Config> brokers = new ArrayList<>();
     try {
       if (createsTopics(admin)) {
         all.add(
             new Limit(
                 TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG,
                 true,
-                Optional.of("topics.replication"),
+                "topics.replication",
                 settings.topics().replication(),
                 "new topics could not be written"));
       }
       for (Node node : admin.describeCluster().nodes().get()) {
-        Optional<Config> config = config(admin, node);
-        known |= config.isPresent();
-        for (Limit limit : all) {
-          config
-              .flatMap(c -> compare(limit, c))
-              .ifPresent(d -> differences.putIfAbsent(limit.setting(), d));
-        }
+        config(admin, node).ifPresent(brokers::add);
       }
     } catch (ExecutionException e) {
       throw KafkaAnswers.refused("describe the cluster", e);
     }
-    return new Found(List.copyOf(differences.values()), known);
+    List<TopicDifference> differences =
+        all.stream()
+            .sorted(Comparator.comparing(Limit::setting))
+            .flatMap(limit -> brokers.stream().flatMap(c -> compare(limit, c).stream()).limit(1))
+            .toList();
+    return Optional.of(differences).filter(found -> !brokers.isEmpty());
   }
 
   /** Returns the settings of a broker; empty if it does not tell them. */
@@ -192,12 +174,7 @@ final class BrokerLimits {
   }
 
   private boolean createsTopics(Admin admin) throws InterruptedException, ExecutionException {
-    String prefix = settings.topics().prefix();
-    Set<String> needed = StoreName.changelogs(settings.extensions(), prefix);
-    Topics.inUse(prefix, settings.extensions()).all().stream()
-        .map(Topic::name)
-        .forEach(needed::add);
-    return !admin.listTopics().names().get().containsAll(needed);
+    return !admin.listTopics().names().get().containsAll(TopicProbe.owned(settings));
   }
 
   private static Optional<TopicDifference> compare(Limit limit, Config config) {

@@ -25,7 +25,6 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.DescribeClusterResult;
 import org.apache.kafka.clients.admin.DescribeFeaturesOptions;
@@ -44,9 +43,6 @@ public final class ClusterChecks {
   /** As the alert ClockWrong. */
   private static final Duration CLOCK_DIFFERENCE = Duration.ofSeconds(5);
 
-  /** Missing rights that are listed; the command that adds them has all. */
-  private static final int LISTED_RIGHTS = 3;
-
   private final ServiceSettings settings;
   private final Topics topics;
   private final Map<String, KafkaCheck> checks = new LinkedHashMap<>();
@@ -60,9 +56,9 @@ public final class ClusterChecks {
     topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
     checks.put("versions", this::versions);
     checks.put("limits", this::limits);
-    checks.put("rights", () -> rights(Acls.Role.PLANNER));
-    checks.put("dashboard rights", () -> rights(Acls.Role.DASHBOARD));
-    checks.put("topics", this::topics);
+    checks.put("rights", () -> RightsCheck.of(admin, Acls.Role.PLANNER, settings));
+    checks.put("dashboard rights", () -> RightsCheck.of(admin, Acls.Role.DASHBOARD, settings));
+    checks.put("topics", () -> TopicCheck.compare(admin, topics, settings));
     checks.put("replicas", this::replicas);
     checks.put("state", this::state);
     checks.put("quarantine", () -> announced(QUARANTINE, "of this version", QuarantineCheck::read));
@@ -209,83 +205,12 @@ public final class ClusterChecks {
   }
 
   private CheckResult limits() throws InterruptedException {
-    BrokerLimits.Found found = BrokerLimits.find(admin, settings);
-    return found.known()
-        ? differences("the brokers allow what a planner needs", "", found.differences())
-        : CheckResult.skipped("the brokers do not tell: needs DescribeConfigs on the cluster");
-  }
-
-  private CheckResult rights(Acls.Role role) throws InterruptedException, ExecutionException {
-    RightsCheck.Rights rights = RightsCheck.of(admin, role, settings);
-    List<String> missing = RightsCheck.describe(rights.missing());
-    if (missing.isEmpty()) {
-      return CheckResult.ok(
-          "role %s: none is missing%s"
-              .formatted(
-                  role,
-                  rights.complete() ? "" : " so far; run doctor again when its topics exist"));
-    }
-    String finding =
-        "This user lacks %s%s"
-            .formatted(
-                missing.stream().limit(LISTED_RIGHTS).collect(Collectors.joining("; ")),
-                missing.size() > LISTED_RIGHTS
-                    ? "; and rights on %d more".formatted(missing.size() - LISTED_RIGHTS)
-                    : "");
-    String remedy =
-        "run what this prints: ./shardtide acls --role %s --prefix %s --principal User:NAME%s"
-            .formatted(role, settings.topics().prefix(), Extension.options(settings.extensions()));
-    return role == Acls.Role.PLANNER
-        ? CheckResult.failed(finding, remedy)
-        : CheckResult.warning(finding + ": the dashboard stays empty", remedy);
-  }
-
-  private CheckResult topics() throws InterruptedException {
-    TopicCheck.Comparison comparison = TopicCheck.compare(admin, topics, settings);
-    int all = topics.all().size();
-    String found =
-        comparison.missing().isEmpty()
-            ? "all %d exist".formatted(all)
-            : "%d of %d exist; run creates the others"
-                .formatted(all - comparison.missing().size(), all);
-    return differences(found, found + "; ", comparison.differences());
-  }
-
-  /**
-   * Returns the result of a check that found differences.
-   *
-   * @param found what it found if there are none
-   * @param before precedes them
-   */
-  private static CheckResult differences(
-      String found, String before, List<TopicDifference> differences) {
-    List<TopicDifference> refused = differences.stream().filter(TopicDifference::refused).toList();
-    List<TopicDifference> shown = refused.isEmpty() ? differences : refused;
-    if (shown.isEmpty()) {
-      return CheckResult.ok(found);
-    }
-    TopicDifference first = shown.get(0);
-    String finding =
-        "%s%d %s, such as %s of %s: is %s, should be %s: %s"
-            .formatted(
-                before,
-                shown.size(),
-                refused.isEmpty()
-                    ? "differ from what is expected"
-                    : "would lose, refuse or misplace records",
-                first.setting(),
-                first.topic(),
-                first.found(),
-                first.wanted(),
-                first.reason());
-    String remedy =
-        shown.stream()
-            .map(TopicDifference::remedy)
-            .distinct()
-            .collect(Collectors.joining(System.lineSeparator()));
-    return refused.isEmpty()
-        ? CheckResult.warning(finding, remedy)
-        : CheckResult.failed(finding, remedy);
+    return BrokerLimits.find(admin, settings)
+        .map(found -> TopicDifference.result("the brokers allow what a planner needs", "", found))
+        .orElseGet(
+            () ->
+                CheckResult.skipped(
+                    "the brokers do not tell: needs DescribeConfigs on the cluster"));
   }
 
   private CheckResult replicas() throws InterruptedException, ExecutionException {

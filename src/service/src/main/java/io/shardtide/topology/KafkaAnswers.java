@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -9,10 +10,12 @@ import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.DescribeClusterResult;
 import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
 import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
@@ -59,6 +62,16 @@ final class KafkaAnswers {
       }
     }
     return existing;
+  }
+
+  /** Returns the settings of topics, by name. */
+  static Map<String, Config> configs(Admin admin, Set<String> topics) throws InterruptedException {
+    List<ConfigResource> asked =
+        topics.stream().map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name)).toList();
+    Map<String, Config> configs = new TreeMap<>();
+    get("describe the settings of the topics", admin.describeConfigs(asked).all())
+        .forEach((topic, config) -> configs.put(topic.name(), config));
+    return configs;
   }
 
   /**

@@ -5,11 +5,11 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -60,27 +60,24 @@ final class OffsetsCheck {
       throws InterruptedException, ExecutionException {
     OffsetsCheck check = new OffsetsCheck(admin, settings);
     Set<String> topics = admin.listTopics().names().get();
-    List<String> groups = new ArrayList<>();
-    List<String> commands = new ArrayList<>();
+    Map<String, String> commands = new LinkedHashMap<>();
     for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
       Set<TopicPartition> lost = check.lost(topology, topics);
       if (!lost.isEmpty()) {
         check
             .command(topology, topics, lost)
             .ifPresent(
-                command -> {
-                  groups.add(topology.applicationId(settings.topics().prefix()));
-                  commands.add(command);
-                });
+                command ->
+                    commands.put(topology.applicationId(settings.topics().prefix()), command));
       }
     }
-    return groups.isEmpty()
+    return commands.isEmpty()
         ? Optional.empty()
         : Optional.of(
             CheckResult.failed(
                 "Committed offsets are gone of %s, whose changelogs have state: brokers delete the offsets of a group without members after offsets.retention.minutes. Planners would read all records again, and apply those twice that are too old to be known. These commands set the offsets to an hour before the last write of the state, which is safe unless planners were further behind; see docs/OPERATING.md, Committed offsets are gone."
-                    .formatted(String.join(", ", groups)),
-                String.join(System.lineSeparator(), commands)));
+                    .formatted(String.join(", ", commands.keySet())),
+                String.join(System.lineSeparator(), commands.values())));
   }
 
   /** Returns the partitions of changelogs with state whose tasks have no committed offset. */
@@ -117,25 +114,24 @@ final class OffsetsCheck {
   /** Returns the partitions with a committed record. */
   private Set<TopicPartition> written(Collection<TopicPartition> partitions)
       throws InterruptedException, ExecutionException {
-    Map<TopicPartition, Long> ends = new HashMap<>();
+    Set<TopicPartition> unread = new HashSet<>();
     offsets(partitions, OffsetSpec.latest())
         .forEach(
             (partition, end) -> {
               if (end.offset() > 0) {
-                ends.put(partition, end.offset());
+                unread.add(partition);
               }
             });
-    if (ends.isEmpty()) {
-      return new HashSet<>();
+    Set<TopicPartition> written = new HashSet<>();
+    if (unread.isEmpty()) {
+      return written;
     }
     Map<String, Object> config = new HashMap<>(PlannerService.clients(settings));
     config.put(ConsumerConfig.ISOLATION_LEVEL_CONFIG, "read_committed");
     config.put(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false);
     config.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false);
-    Set<TopicPartition> written = new HashSet<>();
     try (KafkaConsumer<byte[], byte[]> consumer =
         new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
-      Set<TopicPartition> unread = new HashSet<>(ends.keySet());
       consumer.assign(unread);
       consumer.seekToBeginning(unread);
       // Up to an open transaction, if there is one.

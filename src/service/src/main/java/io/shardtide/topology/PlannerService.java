@@ -16,7 +16,6 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -215,38 +214,36 @@ public class PlannerService implements AutoCloseable {
   /** Creates missing topics and checks all; returns them with their limits and partitions. */
   private static Topics checkTopics(ServiceSettings settings) throws Exception {
     Topics topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
-    Map<String, Integer> partitions = new HashMap<>();
-    List<TopicDifference> harmless =
-        Retry.untilAvailable(
-            "Kafka at " + settings.connection().bootstrapServers(),
-            () -> {
-              try (Admin admin = KafkaAnswers.admin(settings)) {
-                // Fails within seconds if the cluster is unavailable; other requests wait longer.
-                KafkaAnswers.cluster(admin).nodes().get();
-                // Before topics are created: the cluster may be the wrong one.
-                StateCheck.stateDirectory(admin, settings);
-                List<TopicDifference> differences = TopicCheck.run(admin, topics, settings);
-                partitions.putAll(TopicCheck.partitions(admin, topics, settings));
-                StateCheck.changelogs(admin, settings);
-                Optional<CheckResult> lost = OffsetsCheck.find(admin, settings);
-                if (lost.isPresent()) {
-                  throw new IllegalStateException(lost.get().text());
-                }
-                return differences;
-              }
-            });
-    if (!harmless.isEmpty()) {
-      log.warn(
-          "Topics or limits differ from what is expected, harmlessly:\n{}",
-          TopicCheck.describe(harmless));
-    }
-    return topics
-        .withPartitions(partitions)
-        .limitedTo(
-            harmless.stream()
-                .filter(d -> d.setting().equals(TopicConfig.MAX_MESSAGE_BYTES_CONFIG))
-                .collect(
-                    Collectors.toMap(TopicDifference::topic, d -> Integer.valueOf(d.found()))));
+    return Retry.untilAvailable(
+        "Kafka at " + settings.connection().bootstrapServers(),
+        () -> {
+          try (Admin admin = KafkaAnswers.admin(settings)) {
+            // Fails within seconds if the cluster is unavailable; other requests wait longer.
+            KafkaAnswers.cluster(admin).nodes().get();
+            // Before topics are created: the cluster may be the wrong one.
+            StateCheck.stateDirectory(admin, settings);
+            List<TopicDifference> harmless = TopicCheck.run(admin, topics, settings);
+            Map<String, Integer> partitions = TopicCheck.partitions(admin, topics, settings);
+            StateCheck.changelogs(admin, settings);
+            Optional<CheckResult> lost = OffsetsCheck.find(admin, settings);
+            if (lost.isPresent()) {
+              throw new IllegalStateException(lost.get().text());
+            }
+            if (!harmless.isEmpty()) {
+              log.warn(
+                  "Topics or limits differ from what is expected, harmlessly:\n{}",
+                  TopicCheck.describe(harmless));
+            }
+            return topics
+                .withPartitions(partitions)
+                .limitedTo(
+                    harmless.stream()
+                        .filter(d -> d.setting().equals(TopicConfig.MAX_MESSAGE_BYTES_CONFIG))
+                        .collect(
+                            Collectors.toMap(
+                                TopicDifference::topic, d -> Integer.valueOf(d.found()))));
+          }
+        });
   }
 
   private void run(TopologyName name, Topics topics, ModelSubscriber models) {

@@ -61,12 +61,6 @@ final class RegistryRetry {
     }
   }
 
-  /** Returns one that does not retry. */
-  static RegistryRetry none() {
-    return new RegistryRetry(
-        TopologyName.WORKLOAD, Duration.ZERO, new CountDownLatch(1), new Listener() {});
-  }
-
   /** Returns whether the service closes. */
   boolean isClosing() {
     return closing.getCount() == 0;

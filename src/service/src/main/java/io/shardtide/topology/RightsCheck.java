@@ -1,9 +1,10 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.wire.Extension;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -31,22 +32,15 @@ import org.apache.kafka.common.resource.ResourceType;
  * be asked, and of a transactional id never more than that.
  */
 final class RightsCheck {
+  /** Resources that are listed; the command that adds their rights has all. */
+  private static final int LISTED = 3;
+
   private final ServiceSettings settings;
   private final List<AclGrant> grants;
-  private final Set<AclGrant> missing = new LinkedHashSet<>();
-  private boolean complete = true;
+  private final Set<AclGrant> missing = new HashSet<>();
 
-  /**
-   * What a check found.
-   *
-   * @param missing ACLs that the user lacks, in the order of {@link Acls}
-   * @param complete whether the brokers told all; not if a topic does not exist
-   */
-  record Rights(List<AclGrant> missing, boolean complete) {
-    Rights {
-      missing = List.copyOf(missing);
-    }
-  }
+  /** Whether the brokers told all; not if a topic does not exist. */
+  private boolean complete = true;
 
   private RightsCheck(Acls.Role role, ServiceSettings settings) {
     this.settings = settings;
@@ -54,13 +48,13 @@ final class RightsCheck {
   }
 
   /**
-   * Returns the ACLs of a role that the client's user lacks.
+   * Names the ACLs of a role that the client's user lacks.
    *
    * @param admin client of the user; the caller closes it
    * @param role the role
    * @param settings settings of the planner
    */
-  static Rights of(Admin admin, Acls.Role role, ServiceSettings settings)
+  static CheckResult of(Admin admin, Acls.Role role, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
     RightsCheck check = new RightsCheck(role, settings);
     check.ask(
@@ -86,9 +80,37 @@ final class RightsCheck {
                 Collectors.toMap(
                     id -> id, id -> admin.describeTransactions(List.of(id)).description(id))),
         id -> null);
-    List<AclGrant> ordered = new ArrayList<>(check.grants);
-    ordered.retainAll(check.missing);
-    return new Rights(ordered, check.complete);
+    return check.result(role);
+  }
+
+  private CheckResult result(Acls.Role role) {
+    List<String> lacking = new ArrayList<>();
+    grants.stream()
+        .filter(missing::contains)
+        .collect(
+            Collectors.groupingBy(
+                AclGrant::resourceName,
+                LinkedHashMap::new,
+                Collectors.mapping(AclGrant::operationName, Collectors.joining(", "))))
+        .forEach((resource, operations) -> lacking.add(operations + " on " + resource));
+    if (lacking.isEmpty()) {
+      return CheckResult.ok(
+          "role %s: none is missing%s"
+              .formatted(role, complete ? "" : " so far; run doctor again when its topics exist"));
+    }
+    String finding =
+        "This user lacks %s%s"
+            .formatted(
+                lacking.stream().limit(LISTED).collect(Collectors.joining("; ")),
+                lacking.size() > LISTED
+                    ? "; and rights on %d more".formatted(lacking.size() - LISTED)
+                    : "");
+    String remedy =
+        "run what this prints: ./shardtide acls --role %s --prefix %s --principal User:NAME%s"
+            .formatted(role, settings.topics().prefix(), Extension.options(settings.extensions()));
+    return role == Acls.Role.PLANNER
+        ? CheckResult.failed(finding, remedy)
+        : CheckResult.warning(finding + ": the dashboard stays empty", remedy);
   }
 
   /**
@@ -122,15 +144,11 @@ final class RightsCheck {
   private Set<String> names(ResourceType type) {
     Set<String> names = new TreeSet<>();
     for (AclGrant grant : grants) {
-      if (grant.type() != type) {
-        continue;
-      }
-      if (grant.pattern() == PatternType.LITERAL) {
+      if (grant.type() == type && grant.pattern() == PatternType.LITERAL) {
         names.add(grant.name());
-      } else if (type != ResourceType.TOPIC) {
-        for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
-          names.add(topology.applicationId(settings.topics().prefix()));
-        }
+      } else if (grant.type() == type && type != ResourceType.TOPIC) {
+        TopologyName.inUse(settings.extensions())
+            .forEach(topology -> names.add(topology.applicationId(settings.topics().prefix())));
       }
     }
     return names;
@@ -144,19 +162,5 @@ final class RightsCheck {
     grants.stream()
         .filter(grant -> grant.covers(type, name) && !allowed.contains(grant.operation()))
         .forEach(missing::add);
-  }
-
-  /** Returns the missing operations by resource, such as {@code Read, Write on topic x}. */
-  static List<String> describe(List<AclGrant> acls) {
-    Map<String, List<String>> byResource = new LinkedHashMap<>();
-    for (AclGrant acl : acls) {
-      byResource
-          .computeIfAbsent(acl.resourceName(), resource -> new ArrayList<>())
-          .add(acl.operationName());
-    }
-    List<String> texts = new ArrayList<>();
-    byResource.forEach(
-        (resource, operations) -> texts.add(String.join(", ", operations) + " on " + resource));
-    return texts;
   }
 }

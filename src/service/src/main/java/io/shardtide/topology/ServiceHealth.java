@@ -142,9 +142,9 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   /** Returns all parts, in the order of the flow. */
   public List<HealthPart> parts() {
     List<HealthPart> parts = new ArrayList<>();
-    parts.add(new HealthPart("kafka", probed("kafka")));
-    parts.add(new HealthPart("registry", probed("registry")));
-    parts.add(new HealthPart("state directory", probed("state directory")));
+    for (String name : List.of("kafka", "registry", "state directory")) {
+      parts.add(new HealthPart(name, probed.getOrDefault(name, Optional.of("Not probed yet."))));
+    }
     parts.add(new HealthPart("models", models.get()));
     for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
       if (topology != TopologyName.TRAINING || settings.training().enabled()) {
@@ -200,10 +200,6 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
    */
   public double certificateExpiresSeconds() {
     return certificateExpires.map(expires -> (double) expires.getEpochSecond()).orElse(Double.NaN);
-  }
-
-  private Optional<String> probed(String name) {
-    return probed.getOrDefault(name, Optional.of("Not probed yet."));
   }
 
   private Optional<String> topology(TopologyName name) {

@@ -10,7 +10,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
@@ -170,11 +169,11 @@ final class StateCheck {
                 .filter(changelog -> !existing.contains(changelog))
                 .map(
                     changelog ->
-                        new NewTopic(
-                                changelog,
-                                Optional.of(partitions),
-                                Optional.of((short) settings.topics().replication()))
-                            .configs(StreamsProperties.changelog(topology, settings)))
+                        TopicCheck.newTopic(
+                            settings,
+                            changelog,
+                            partitions,
+                            StreamsProperties.changelog(topology, settings)))
                 .toList();
         if (!missing.isEmpty() && hasOffsets(admin, topology.applicationId(prefix))) {
           admin.createTopics(missing).all().get();

@@ -1,5 +1,10 @@
 package io.shardtide.topology;
 
+import static org.apache.kafka.streams.StreamsConfig.consumerPrefix;
+import static org.apache.kafka.streams.StreamsConfig.mainConsumerPrefix;
+import static org.apache.kafka.streams.StreamsConfig.producerPrefix;
+import static org.apache.kafka.streams.StreamsConfig.topicPrefix;
+
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.tls.ReloadingSslEngineFactory;
 import io.shardtide.wire.TopicType;
@@ -48,42 +53,37 @@ final class StreamsProperties {
     properties.put(StreamsConfig.POLL_MS_CONFIG, name.tick().toMillis());
     // How long the partitions of a killed instance or a failed thread wait for the next one: the
     // least that brokers allow unless group.min.session.timeout.ms says otherwise.
-    properties.put(
-        StreamsConfig.mainConsumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), 6_000);
+    properties.put(mainConsumerPrefix(ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG), 6_000);
     // A member learns of a rebalance from the answer to its next heartbeat.
-    properties.put(
-        StreamsConfig.mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 300);
+    properties.put(mainConsumerPrefix(ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG), 300);
     // Partitions that are assigned meanwhile wait for the end of a fetch that found no records: at
     // most this long, instead of 500 ms, twice in a takeover.
-    properties.put(StreamsConfig.consumerPrefix(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG), 100);
+    properties.put(consumerPrefix(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG), 100);
     properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, settings.streams().standbyReplicas());
     // Moves the fewest tasks; the default assignor moves most of them whenever a member comes.
     properties.put(StreamsConfig.TASK_ASSIGNOR_CLASS_CONFIG, StickyTaskAssignor.class.getName());
     // A commit flushes the producer, so that lingering delays nothing; see RATIONALE.md.
-    properties.put(StreamsConfig.producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 100);
-    properties.put(StreamsConfig.producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 256 * 1024);
+    properties.put(producerPrefix(ProducerConfig.LINGER_MS_CONFIG), 100);
+    properties.put(producerPrefix(ProducerConfig.BATCH_SIZE_CONFIG), 256 * 1024);
     // Retry soon while the broker completes the previous transaction; the default is 100 ms.
-    properties.put(StreamsConfig.producerPrefix(ProducerConfig.RETRY_BACKOFF_MS_CONFIG), 20);
+    properties.put(producerPrefix(ProducerConfig.RETRY_BACKOFF_MS_CONFIG), 20);
     // A search that lasts longer is repeated for ever, and its partition waits; see RATIONALE.md.
-    properties.put(StreamsConfig.producerPrefix(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG), 60_000);
+    properties.put(producerPrefix(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG), 60_000);
     properties.put(
-        StreamsConfig.producerPrefix(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
-        2 * TopicType.LARGE_RECORD_BYTES);
+        producerPrefix(ProducerConfig.MAX_REQUEST_SIZE_CONFIG), 2 * TopicType.LARGE_RECORD_BYTES);
     properties.put(
-        StreamsConfig.topicPrefix(TopicConfig.MAX_MESSAGE_BYTES_CONFIG),
+        topicPrefix(TopicConfig.MAX_MESSAGE_BYTES_CONFIG),
         Integer.toString(TopicType.LARGE_RECORD_BYTES));
     // A restore reads all of the segment that Kafka writes to, which it never compacts.
     properties.put(
-        StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG),
-        Integer.toString(CHANGELOG_SEGMENT_BYTES));
-    TopicRules.TIMESTAMPS.forEach(
-        (setting, value) -> properties.put(StreamsConfig.topicPrefix(setting), value));
+        topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG), Integer.toString(CHANGELOG_SEGMENT_BYTES));
+    TopicRules.TIMESTAMPS.forEach((setting, value) -> properties.put(topicPrefix(setting), value));
     for (String setting : settings.connection().kafka().keySet()) {
       // A setting without a prefix is for every client, but Kafka Streams would prefer ours.
-      properties.remove(StreamsConfig.mainConsumerPrefix(setting));
-      properties.remove(StreamsConfig.consumerPrefix(setting));
-      properties.remove(StreamsConfig.producerPrefix(setting));
-      properties.remove(StreamsConfig.topicPrefix(setting));
+      properties.remove(mainConsumerPrefix(setting));
+      properties.remove(consumerPrefix(setting));
+      properties.remove(producerPrefix(setting));
+      properties.remove(topicPrefix(setting));
     }
     properties.putAll(ReloadingSslEngineFactory.with(settings.connection().kafka()));
     return properties;

@@ -26,7 +26,6 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.InvalidReplicationFactorException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.slf4j.Logger;
@@ -48,11 +47,13 @@ public final class TopicCheck {
   private final Admin admin;
   private final Topics topics;
   private final ServiceSettings settings;
+  private final Set<Topic<?>> read;
 
   private TopicCheck(Admin admin, Topics topics, ServiceSettings settings) {
     this.admin = admin;
     this.topics = topics;
     this.settings = settings;
+    read = read(topics);
   }
 
   /**
@@ -66,13 +67,13 @@ public final class TopicCheck {
       throws InterruptedException {
     TopicCheck check = new TopicCheck(admin, topics, settings);
     Map<String, TopicDescription> existing = check.existing();
-    BrokerLimits.Found limits = BrokerLimits.find(admin, settings);
-    if (!limits.known()) {
+    Optional<List<TopicDifference>> limits = BrokerLimits.find(admin, settings);
+    if (limits.isEmpty()) {
       log.info(
           "The brokers' limits are not checked: this user has no DescribeConfigs on the cluster");
     }
     check.accept(existing, limits);
-    if (check.create(existing)) {
+    if (check.create(existing, false)) {
       existing = check.awaitAll();
     }
     // Again: a cluster's policies may have changed the new topics' settings.
@@ -89,7 +90,7 @@ public final class TopicCheck {
       throws InterruptedException {
     TopicCheck check = new TopicCheck(admin, topics, settings);
     List<TopicDifference> differences =
-        new ArrayList<>(BrokerLimits.find(admin, settings).differences());
+        new ArrayList<>(BrokerLimits.find(admin, settings).orElse(List.of()));
     differences.addAll(check.differences(check.existing()));
     return differences.stream().filter(TopicDifference::refused).toList();
   }
@@ -109,33 +110,23 @@ public final class TopicCheck {
   }
 
   /**
-   * What a check found that changed nothing.
-   *
-   * @param differences differences between existing topics and what is expected
-   * @param missing topics that {@code run} will create
-   */
-  record Comparison(List<TopicDifference> differences, List<String> missing) {}
-
-  /**
    * Compares the topics and asks the cluster whether it would create the missing ones. Changes
    * nothing.
    *
    * @throws IllegalStateException if the cluster refuses to describe the topics, or would refuse to
    *     create one
    */
-  static Comparison compare(Admin admin, Topics topics, ServiceSettings settings)
+  static CheckResult compare(Admin admin, Topics topics, ServiceSettings settings)
       throws InterruptedException {
     TopicCheck check = new TopicCheck(admin, topics, settings);
     Map<String, TopicDescription> existing = check.existing();
     List<TopicDifference> differences = check.differences(existing);
-    List<String> missing = new ArrayList<>();
-    for (Topic<?> topic : topics.all()) {
-      if (!existing.containsKey(topic.name())) {
-        missing.add(topic.name());
-        check.create(check.wanted(topic, existing), new CreateTopicsOptions().validateOnly(true));
-      }
-    }
-    return new Comparison(differences, missing);
+    int all = topics.all().size();
+    String found =
+        check.create(existing, true)
+            ? "%d of %d exist; run creates the others".formatted(existing.size(), all)
+            : "all %d exist".formatted(all);
+    return TopicDifference.result(found, found + "; ", differences);
   }
 
   /** Returns differences, those that are refused first, with what fixes each. */
@@ -150,9 +141,9 @@ public final class TopicCheck {
   }
 
   private List<TopicDifference> accept(
-      Map<String, TopicDescription> existing, BrokerLimits.Found limits)
+      Map<String, TopicDescription> existing, Optional<List<TopicDifference>> limits)
       throws InterruptedException {
-    List<TopicDifference> differences = new ArrayList<>(limits.differences());
+    List<TopicDifference> differences = new ArrayList<>(limits.orElse(List.of()));
     differences.addAll(differences(existing));
     if (differences.stream().anyMatch(TopicDifference::refused)) {
       throw new TopicMismatchException(differences);
@@ -166,12 +157,14 @@ public final class TopicCheck {
     Map<String, TopicDescription> changelogs = changelogs();
     Set<String> names = new TreeSet<>(existing.keySet());
     names.addAll(changelogs.keySet());
-    Map<ConfigResource, Config> configs = configs(names);
+    Map<String, Config> configs = KafkaAnswers.configs(admin, names);
     for (Topic<?> topic : topics.all()) {
       if (existing.containsKey(topic.name())) {
         int copies = copies(existing.get(topic.name()));
-        differences.addAll(replication(topic, copies));
-        differences.addAll(TopicRules.of(settings, topic, config(configs, topic.name()), copies));
+        if (copies != settings.topics().replication()) {
+          differences.add(replication(topic, copies));
+        }
+        differences.addAll(TopicRules.of(settings, topic, configs.get(topic.name()), copies));
       }
     }
     for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
@@ -181,7 +174,7 @@ public final class TopicCheck {
         if (changelogs.containsKey(name)) {
           differences.addAll(
               TopicRules.ofChangelog(
-                  settings, name, config(configs, name), copies(changelogs.get(name)), created));
+                  settings, name, configs.get(name), copies(changelogs.get(name)), created));
         }
       }
     }
@@ -190,10 +183,6 @@ public final class TopicCheck {
 
   private static int copies(TopicDescription topic) {
     return topic.partitions().stream().mapToInt(p -> p.replicas().size()).min().orElse(0);
-  }
-
-  private static Config config(Map<ConfigResource, Config> configs, String topic) {
-    return configs.get(new ConfigResource(ConfigResource.Type.TOPIC, topic));
   }
 
   /** Returns the changelogs that exist, and that this user may see; Kafka Streams creates them. */
@@ -213,14 +202,10 @@ public final class TopicCheck {
         .collect(Collectors.toUnmodifiableSet());
   }
 
-  private boolean isRead(Topic<?> topic) {
-    return read(topics).contains(topic);
-  }
-
   /** Returns the different numbers of partitions of the topics that are read and exist. */
   private List<Integer> counts(Map<String, TopicDescription> existing) {
     return topics.all().stream()
-        .filter(topic -> isRead(topic) && existing.containsKey(topic.name()))
+        .filter(topic -> read.contains(topic) && existing.containsKey(topic.name()))
         .map(topic -> existing.get(topic.name()).partitions().size())
         .distinct()
         .toList();
@@ -233,7 +218,7 @@ public final class TopicCheck {
 
   private List<TopicDifference> partitions(Map<String, TopicDescription> existing)
       throws InterruptedException {
-    int read = partitionsRead(existing);
+    int most = partitionsRead(existing);
     List<Integer> counts = counts(existing);
     List<TopicDifference> differences = new ArrayList<>();
     for (Topic<?> topic : topics.all()) {
@@ -242,8 +227,8 @@ public final class TopicCheck {
         continue;
       }
       int found = description.partitions().size();
-      boolean refused = isRead(topic) && found < read;
-      int wanted = refused ? read : settings.topics().partitions();
+      boolean refused = read.contains(topic) && found < most;
+      int wanted = refused ? most : settings.topics().partitions();
       if (found != wanted) {
         differences.add(
             new TopicDifference(
@@ -254,8 +239,8 @@ public final class TopicCheck {
                 refused,
                 partitionsBecause(refused, counts),
                 refused
-                    ? remedy(description, read, counts)
-                    : isRead(topic)
+                    ? remedy(description, most, counts)
+                    : read.contains(topic)
                         ? "in the settings file: topics.partitions=" + found
                         : "none needed: topics that are only written may have any number of partitions"));
       }
@@ -278,11 +263,12 @@ public final class TopicCheck {
       return "kafka-topics.sh %s --alter --topic %s --partitions %d"
           .formatted(TopicRules.connection(settings), topic.name(), wanted);
     }
-    return counts.size() == 1
-        ? "in the settings file: topics.partitions=%d (%s has records; with more partitions, a workload's next record could go to another partition)"
-            .formatted(counts.get(0), topic.name())
-        : "in the settings file: another topics.prefix, to start over (%s has records; with more partitions, a workload's next record could go to another partition)"
-            .formatted(topic.name());
+    return "in the settings file: %s (%s has records; with more partitions, a workload's next record could go to another partition)"
+        .formatted(
+            counts.size() == 1
+                ? "topics.partitions=" + counts.get(0)
+                : "another topics.prefix, to start over",
+            topic.name());
   }
 
   /** Returns whether a topic has ever had a record. */
@@ -297,48 +283,56 @@ public final class TopicCheck {
     return ends.values().stream().anyMatch(end -> end.offset() > 0);
   }
 
-  private List<TopicDifference> replication(Topic<?> topic, int copies) {
-    return copies == settings.topics().replication()
-        ? List.of()
-        : List.of(
-            new TopicDifference(
-                topic.name(),
-                "replication",
-                Integer.toString(copies),
-                Integer.toString(settings.topics().replication()),
-                false,
-                "topics.replication",
-                "kafka-reassign-partitions.sh %s, or in the settings file: topics.replication=%d"
-                    .formatted(TopicRules.connection(settings), copies)));
+  private TopicDifference replication(Topic<?> topic, int copies) {
+    return new TopicDifference(
+        topic.name(),
+        "replication",
+        Integer.toString(copies),
+        Integer.toString(settings.topics().replication()),
+        false,
+        "topics.replication",
+        "kafka-reassign-partitions.sh %s, or in the settings file: topics.replication=%d"
+            .formatted(TopicRules.connection(settings), copies));
   }
 
-  /** Creates missing topics; returns whether there were any. */
-  private boolean create(Map<String, TopicDescription> existing) throws InterruptedException {
-    boolean created = false;
+  /**
+   * Creates missing topics; returns whether there were any.
+   *
+   * @param isTrial whether only to ask if the cluster would
+   */
+  private boolean create(Map<String, TopicDescription> existing, boolean isTrial)
+      throws InterruptedException {
+    int most = partitionsRead(existing);
     for (Topic<?> topic : topics.all()) {
       if (!existing.containsKey(topic.name())) {
-        created = true;
-        if (topic.equals(topics.of(QUARANTINE))) {
-          StateCheck.createNew(admin, settings, partitionsRead(existing));
+        if (!isTrial && topic.equals(topics.of(QUARANTINE))) {
+          StateCheck.createNew(admin, settings, most);
         }
-        create(wanted(topic, existing), new CreateTopicsOptions());
+        create(
+            newTopic(
+                settings,
+                topic.name(),
+                read.contains(topic) ? most : settings.topics().partitions(),
+                TopicRules.created(topic, settings.connection().kafka())),
+            isTrial);
       }
     }
-    return created;
+    return existing.size() < topics.all().size();
   }
 
-  private NewTopic wanted(Topic<?> topic, Map<String, TopicDescription> existing) {
-    int partitions = isRead(topic) ? partitionsRead(existing) : settings.topics().partitions();
-    return new NewTopic(
-            topic.name(),
-            Optional.of(partitions),
-            Optional.of((short) settings.topics().replication()))
-        .configs(TopicRules.created(topic, settings.connection().kafka()));
+  /** Returns a topic to create, with the replicas of the settings. */
+  static NewTopic newTopic(
+      ServiceSettings settings, String name, int partitions, Map<String, String> config) {
+    short replicas = (short) settings.topics().replication();
+    return new NewTopic(name, Optional.of(partitions), Optional.of(replicas)).configs(config);
   }
 
-  private void create(NewTopic wanted, CreateTopicsOptions options) throws InterruptedException {
+  private void create(NewTopic wanted, boolean isTrial) throws InterruptedException {
     try {
-      admin.createTopics(List.of(wanted), options).all().get();
+      admin
+          .createTopics(List.of(wanted), new CreateTopicsOptions().validateOnly(isTrial))
+          .all()
+          .get();
     } catch (ExecutionException e) {
       // Another instance created it at the same time.
       if (!(e.getCause() instanceof TopicExistsException)) {
@@ -379,16 +373,5 @@ public final class TopicCheck {
   private Map<String, TopicDescription> existing(Collection<String> names)
       throws InterruptedException {
     return KafkaAnswers.existing(admin.describeTopics(names).topicNameValues());
-  }
-
-  private Map<ConfigResource, Config> configs(Set<String> names) throws InterruptedException {
-    return KafkaAnswers.get(
-        "describe the settings of the topics",
-        admin
-            .describeConfigs(
-                names.stream()
-                    .map(name -> new ConfigResource(ConfigResource.Type.TOPIC, name))
-                    .toList())
-            .all());
   }
 }

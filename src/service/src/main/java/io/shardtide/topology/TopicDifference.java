@@ -1,5 +1,8 @@
 package io.shardtide.topology;
 
+import java.util.List;
+import java.util.stream.Collectors;
+
 /**
  * A difference between a topic or a limit on the cluster and {@link io.shardtide.wire.Topics} or
  * the settings.
@@ -24,5 +27,41 @@ public record TopicDifference(
   String sentence() {
     return "%s of %s is %s, should be %s: %s. To fix it: %s"
         .formatted(setting, topic, found, wanted, reason, remedy);
+  }
+
+  /**
+   * Returns the result of a check that found differences.
+   *
+   * @param found what it found if there are none
+   * @param before precedes them
+   */
+  static CheckResult result(String found, String before, List<TopicDifference> differences) {
+    List<TopicDifference> refused = differences.stream().filter(TopicDifference::refused).toList();
+    List<TopicDifference> shown = refused.isEmpty() ? differences : refused;
+    if (shown.isEmpty()) {
+      return CheckResult.ok(found);
+    }
+    TopicDifference first = shown.get(0);
+    String finding =
+        "%s%d %s, such as %s of %s: is %s, should be %s: %s"
+            .formatted(
+                before,
+                shown.size(),
+                refused.isEmpty()
+                    ? "differ from what is expected"
+                    : "would lose, refuse or misplace records",
+                first.setting(),
+                first.topic(),
+                first.found(),
+                first.wanted(),
+                first.reason());
+    String remedy =
+        shown.stream()
+            .map(TopicDifference::remedy)
+            .distinct()
+            .collect(Collectors.joining(System.lineSeparator()));
+    return refused.isEmpty()
+        ? CheckResult.warning(finding, remedy)
+        : CheckResult.failed(finding, remedy);
   }
 }

@@ -18,7 +18,6 @@ import org.apache.kafka.clients.admin.ListTopicsOptions;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
 
 /**
@@ -30,7 +29,7 @@ final class TopicProbe {
   private static final String CHANGELOG = "-changelog";
 
   private final Admin admin;
-  private final Set<String> owned = new TreeSet<>();
+  private final Set<String> owned;
   private final Set<String> read;
   private final Map<String, Uuid> seen = new TreeMap<>();
 
@@ -90,12 +89,19 @@ final class TopicProbe {
    */
   TopicProbe(Admin admin, ServiceSettings settings) {
     this.admin = admin;
+    owned = owned(settings);
+    read =
+        TopicCheck.read(Topics.inUse(settings.topics().prefix(), settings.extensions())).stream()
+            .map(Topic::name)
+            .collect(Collectors.toSet());
+  }
+
+  /** Returns the names of a planner's topics and changelogs. */
+  static Set<String> owned(ServiceSettings settings) {
     String prefix = settings.topics().prefix();
-    Topics topics = Topics.inUse(prefix, settings.extensions());
-    topics.all().stream().map(Topic::name).forEach(owned::add);
-    read = TopicCheck.read(topics).stream().map(Topic::name).collect(Collectors.toSet());
-    read.retainAll(owned);
-    owned.addAll(StoreName.changelogs(settings.extensions(), prefix));
+    Set<String> owned = StoreName.changelogs(settings.extensions(), prefix);
+    Topics.inUse(prefix, settings.extensions()).all().forEach(topic -> owned.add(topic.name()));
+    return owned;
   }
 
   /** Asks the cluster. */
@@ -170,14 +176,10 @@ final class TopicProbe {
     return partition.leader() == null || partition.isr().size() < partition.replicas().size();
   }
 
-  private int leastInSync(String topic) throws InterruptedException, ExecutionException {
-    ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+  private int leastInSync(String topic) throws InterruptedException {
     return Integer.parseInt(
-        admin
-            .describeConfigs(List.of(resource))
-            .all()
-            .get()
-            .get(resource)
+        KafkaAnswers.configs(admin, Set.of(topic))
+            .get(topic)
             .get(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG)
             .value());
   }

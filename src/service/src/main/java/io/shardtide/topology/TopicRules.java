@@ -113,22 +113,24 @@ record TopicRules(
         .map(String::strip)
         .filter(policy -> !policy.isEmpty())
         .forEach(cleanup::add);
-    switch (retention) {
-      case FOREVER -> forever(cleanup);
-      case LATEST -> {
-        if (!cleanup.equals(Set.of(TopicConfig.CLEANUP_POLICY_COMPACT))) {
-          refuse(
-              TopicConfig.CLEANUP_POLICY_CONFIG,
-              TopicConfig.CLEANUP_POLICY_COMPACT,
-              "the latest record of each key must be kept");
-        }
-      }
-      case CLUSTER_DEFAULT -> {
-        if (cleanup.contains(TopicConfig.CLEANUP_POLICY_COMPACT)) {
-          refuse(
-              TopicConfig.CLEANUP_POLICY_CONFIG,
-              TopicConfig.CLEANUP_POLICY_DELETE,
-              "compaction would delete records that are needed");
+    String compact = TopicConfig.CLEANUP_POLICY_COMPACT;
+    boolean isLatest = retention == Retention.LATEST;
+    if (isLatest ? !cleanup.equals(Set.of(compact)) : cleanup.contains(compact)) {
+      refuse(
+          TopicConfig.CLEANUP_POLICY_CONFIG,
+          isLatest ? compact : TopicConfig.CLEANUP_POLICY_DELETE,
+          switch (retention) {
+            case FOREVER -> "compaction would delete records that a replay needs";
+            case LATEST -> "the latest record of each key must be kept";
+            case CLUSTER_DEFAULT -> "compaction would delete records that are needed";
+          });
+    }
+    // A topic with neither policy keeps all records, whatever its limits.
+    if (retention == Retention.FOREVER && !cleanup.isEmpty()) {
+      for (String limit :
+          List.of(TopicConfig.RETENTION_MS_CONFIG, TopicConfig.RETENTION_BYTES_CONFIG)) {
+        if (!value(limit).equals(UNLIMITED)) {
+          refuse(limit, UNLIMITED, "a replay needs all records");
         }
       }
     }
@@ -165,24 +167,6 @@ record TopicRules(
   private void atLeast(String setting, long least, String reason) {
     if (!value(setting).isEmpty() && number(setting) < least) {
       refuse(setting, Long.toString(least), reason);
-    }
-  }
-
-  private void forever(Set<String> cleanup) {
-    if (cleanup.contains(TopicConfig.CLEANUP_POLICY_COMPACT)) {
-      refuse(
-          TopicConfig.CLEANUP_POLICY_CONFIG,
-          TopicConfig.CLEANUP_POLICY_DELETE,
-          "compaction would delete records that a replay needs");
-    }
-    // A topic with neither policy keeps all records, whatever its limits.
-    if (!cleanup.isEmpty()) {
-      for (String limit :
-          List.of(TopicConfig.RETENTION_MS_CONFIG, TopicConfig.RETENTION_BYTES_CONFIG)) {
-        if (!value(limit).equals(UNLIMITED)) {
-          refuse(limit, UNLIMITED, "a replay needs all records");
-        }
-      }
     }
   }
 

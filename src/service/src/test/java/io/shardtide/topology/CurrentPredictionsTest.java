@@ -58,7 +58,7 @@ class CurrentPredictionsTest {
                     registry,
                     topics,
                     PlannerMetrics.unread(),
-                    RegistryRetry.none())
+                    TopologyFixture.noRetry())
                 .topology(
                     skeleton ->
                         new WorkloadTopology(

@@ -171,7 +171,7 @@ class EachEventEndsTest {
             }
           };
       PlannerMetrics metrics = PlannerMetrics.unread();
-      RegistryRetry retry = RegistryRetry.none();
+      RegistryRetry retry = TopologyFixture.noRetry();
       start(
           state,
           TopologyName.WORKLOAD,

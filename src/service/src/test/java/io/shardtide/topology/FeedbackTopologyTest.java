@@ -86,7 +86,7 @@ class FeedbackTopologyTest {
                     registry,
                     topics,
                     new PlannerMetrics(meters),
-                    RegistryRetry.none())
+                    TopologyFixture.noRetry())
                 .topology(
                     skeleton ->
                         new FeedbackTopology(

@@ -74,7 +74,7 @@ class GrowthTopologyTest {
                     registry,
                     topics,
                     new PlannerMetrics(meters),
-                    RegistryRetry.none())
+                    TopologyFixture.noRetry())
                 .topology(
                     skeleton ->
                         new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS))),

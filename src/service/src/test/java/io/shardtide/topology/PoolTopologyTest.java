@@ -115,7 +115,7 @@ class PoolTopologyTest extends TopologyFixture {
                     registry,
                     topics,
                     PlannerMetrics.unread(),
-                    RegistryRetry.none())
+                    TopologyFixture.noRetry())
                 .topology(
                     skeleton ->
                         new CurvesTopology(
@@ -137,7 +137,7 @@ class PoolTopologyTest extends TopologyFixture {
                     registry,
                     topics,
                     PlannerMetrics.unread(),
-                    RegistryRetry.none())
+                    TopologyFixture.noRetry())
                 .topology(
                     skeleton ->
                         new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));

@@ -223,7 +223,7 @@ class QuarantineTest {
   private Built build(TopologyName name, Faults faults) {
     SimpleMeterRegistry meters = new SimpleMeterRegistry();
     PlannerMetrics metrics = new PlannerMetrics(meters);
-    RegistryRetry retry = RegistryRetry.none();
+    RegistryRetry retry = TopologyFixture.noRetry();
     Topology topology =
         switch (name) {
           case WORKLOAD ->

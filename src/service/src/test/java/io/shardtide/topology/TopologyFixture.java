@@ -40,6 +40,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Properties;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -116,21 +117,29 @@ abstract class TopologyFixture {
     infeasible = output(planning, topics.of(INFEASIBLE_WORKLOADS));
   }
 
+  /** Returns one that does not retry. */
+  static RegistryRetry noRetry() {
+    return new RegistryRetry(
+        TopologyName.WORKLOAD,
+        Duration.ZERO,
+        new CountDownLatch(1),
+        new RegistryRetry.Listener() {});
+  }
+
   /** All are there. */
   ArrivingModels models() {
     return predictors::changes;
   }
 
   Topology workloadTopology() {
-    return new Skeleton(
-            TopologyName.WORKLOAD, registry, topics, PlannerMetrics.unread(), RegistryRetry.none())
+    return new Skeleton(TopologyName.WORKLOAD, registry, topics, PlannerMetrics.unread(), noRetry())
         .topology(
             skeleton ->
                 faults.in(new WorkloadTopology(skeleton, new WorkloadStep(predictors), models())));
   }
 
   Topology planningTopology() {
-    return new Skeleton(TopologyName.PLANNING, registry, topics, metrics, RegistryRetry.none())
+    return new Skeleton(TopologyName.PLANNING, registry, topics, metrics, noRetry())
         .topology(
             skeleton ->
                 faults.in(

@@ -97,7 +97,7 @@ class TrainingTopologyTest {
                     registry,
                     topics,
                     PlannerMetrics.unread(),
-                    RegistryRetry.none())
+                    TopologyFixture.noRetry())
                 .topology(
                     skeleton ->
                         new TrainingTopology(

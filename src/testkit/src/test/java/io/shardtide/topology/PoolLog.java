@@ -45,6 +45,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Properties;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -100,7 +101,12 @@ public final class PoolLog implements AutoCloseable {
     PlainPredictors predictors = new PlainPredictors();
     predictors.takeOver(BUNDLE);
     PlannerMetrics metrics = PlannerMetrics.unread();
-    RegistryRetry retry = RegistryRetry.none();
+    RegistryRetry retry =
+        new RegistryRetry(
+            TopologyName.WORKLOAD,
+            Duration.ZERO,
+            new CountDownLatch(1),
+            new RegistryRetry.Listener() {});
     TopologyTestDriver workload =
         driver(
             "workload",
