@@ -12,17 +12,16 @@ import java.util.function.Function;
  * @param example a value for the example file; the fallback where there is one
  * @param meaning what it does, in a sentence
  * @param parser parses a value; throws {@link IllegalArgumentException} if it is invalid
- * @param <T> type of the value
  */
-public record Setting<T>(
+public record Setting(
     String key,
     String values,
     Optional<String> fallback,
     String example,
     String meaning,
-    Function<String, T> parser) {
+    Function<String, Object> parser) {
   /** Returns the value that a text stands for. */
-  T parse(String text) {
+  Object parse(String text) {
     return parser.apply(text);
   }
 }

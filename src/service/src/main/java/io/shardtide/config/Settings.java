@@ -6,19 +6,33 @@ import io.shardtide.pool.AllocationPolicy;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.wire.Extension;
+import io.shardtide.workload.Named;
 import io.shardtide.workload.NumberRange;
 import io.shardtide.workload.UnknownHardware;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Collections;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * All settings of the service: every key that a settings file may have, except those that are
  * passed to Kafka's clients and the registry's client. The documentation's table and the example
- * file are generated from them.
+ * file are generated from them. A setting fills a component of {@link ServiceSettings} or of one of
+ * its parts, which has its default and its range; its key is the part's prefix and the component's
+ * name.
  */
 public final class Settings {
   /** Prefix of settings that are passed to Kafka's clients. */
@@ -26,6 +40,195 @@ public final class Settings {
 
   /** Prefix of settings that are passed to the registry's client. */
   public static final String REGISTRY = "registry.";
+
+  static final String DEBOUNCE_MS = "planning.debounce.ms";
+  static final String LONGEST_WAIT_MS = "planning.longest.wait.ms";
+  static final String DEEP = "planning.deep";
+  static final String HTTP_TOKEN = "http.token.file";
+  static final String REGISTRY_URL = "schema.registry.url";
+
+  /** All defaults; of what a file must have, an example. */
+  static final ServiceSettings DEFAULTS =
+      new ServiceSettings(
+          new ConnectionSettings(
+              "kafka-1:9092,kafka-2:9092", "http://schema-registry:8081", Map.of(), Map.of()),
+          new TopicSettings("shardtide.", 6, 3),
+          new StreamsSettings(Path.of("/var/lib/shardtide"), 1, 1),
+          List.of(),
+          UnknownHardware.NEAREST,
+          PlanningSettings.DEFAULTS,
+          TrainingPolicy.DEFAULTS,
+          Set.of(),
+          AllocationPolicy.DEFAULTS,
+          CapacityPolicy.DEFAULTS,
+          HttpSettings.DEFAULTS);
+
+  private static final Set<String> REQUIRED =
+      Set.of("bootstrap.servers", REGISTRY_URL, "state.directory");
+
+  /** Prefixes of parts whose prefix is not their name. */
+  private static final Map<String, String> PREFIXES =
+      Map.of(
+          "connection", "",
+          "streams", "",
+          "quick", "planning.quick.",
+          "deep", "planning.deep.",
+          "allocation", "pools.",
+          "capacities", "growth.");
+
+  /** Keys of components that are not the prefix and the name. */
+  private static final Map<String, String> KEYS =
+      Map.of(
+          "registryUrl", REGISTRY_URL,
+          "unknownHardware", "models.unknown.hardware",
+          "debounce", DEBOUNCE_MS,
+          "longestWait", LONGEST_WAIT_MS,
+          "deepAfter", "planning.deep.after.ms",
+          "schedule", "training.schedule.hours",
+          "token", HTTP_TOKEN);
+
+  private static final Map<String, Function<String, Object>> PARSERS =
+      Map.of(
+          "bootstrap.servers",
+          Values::brokers,
+          REGISTRY_URL,
+          Values::url,
+          "state.directory",
+          Values::path,
+          "topics.prefix",
+          Values::prefix,
+          "models",
+          Values::files,
+          "models.unknown.hardware",
+          Values::unknownHardware,
+          "http.host",
+          Values::host,
+          HTTP_TOKEN,
+          Values::token);
+
+  private static final Pattern RANGE = Pattern.compile("\\{(\\w+)}");
+  private static final NumberRange ANY =
+      NumberRange.of(Double.NEGATIVE_INFINITY, Double.POSITIVE_INFINITY);
+
+  /**
+   * Two lines a setting: its key with its values, where the range has its name, and its meaning.
+   */
+  private static final String TABLE =
+      """
+      bootstrap.servers: host:port, several separated by commas
+      Brokers to connect to first.
+      schema.registry.url: one http or https address without a user; see \
+      registry.basic.auth.user.info
+      The schema registry.
+      state.directory: a folder that no other instance uses
+      Folder of the state stores. A lost store is restored from its changelog.
+      topics.prefix: up to 200 letters, digits, dots, underscores and hyphens
+      Prefix of the name of each topic and consumer group. Instances with the same prefix share \
+      the work.
+      topics.partitions: {PARTITIONS} partitions
+      Partitions of a topic that the service creates: the most threads that can share the work. \
+      Cannot be raised later, because a workload stays on its partition.
+      topics.replication: {REPLICATION} replicas, at most one for each broker
+      Replicas of each partition of a topic that the service creates.
+      models: files of cost model bundles separated by commas, one for each kind of hardware
+      Cost models to use. The service publishes each at its start unless it is published already, \
+      or the hardware's current model was fine-tuned. Default: the shipped models: h200, measured, \
+      and two of simulated hardware.
+      models.unknown.hardware: one of nearest, reject
+      What happens to events for hardware without a cost model: nearest begins with the model of \
+      the nearest hardware and retrains it on measured costs, reject rejects them.
+      threads: {THREADS} threads
+      Stream threads of each topology.
+      standby.replicas: {STANDBY_REPLICAS} other instances
+      Other instances that keep a copy of each state store, so that they take over without \
+      restoring it. A single instance keeps none.
+      planning.debounce.ms: {WAIT_MS} ms, at most planning.longest.wait.ms
+      Debounce interval: the planner plans a workload after this long without a change. 0 plans \
+      each change by itself.
+      planning.longest.wait.ms: {WAIT_MS} ms
+      Longest time that a change waits for a plan while further changes follow.
+      planning.quick.evaluations.per.table: {EVALUATIONS_PER_TABLE} evaluations a table
+      Budget of the quick search of a workload without a plan.
+      planning.quick.repair.evaluations: {REPAIR_EVALUATIONS} evaluations
+      Budget of the quick search from the running plan. 0 places new tables and moves nothing \
+      else.
+      planning.deep: true or false
+      Whether a background search follows the quick one.
+      planning.deep.evaluations.per.table: {EVALUATIONS_PER_TABLE} evaluations a table
+      Budget of the background search of a workload without a plan.
+      planning.deep.repair.evaluations: {REPAIR_EVALUATIONS} evaluations
+      Budget of the background search from the running plan.
+      planning.deep.after.ms: {DEEP_AFTER_MS} ms
+      The background search of a workload begins after this long without a change.
+      planning.deep.payback.steps: {PAYBACK_STEPS} training steps
+      Training steps within which a move of the background search must pay for itself.
+      planning.deep.gain: {DEEP_GAIN} of the running plan's predicted cost
+      Least gain, after the cost of its moves, for which a background search's plan is published.
+      planning.move.gigabytes.per.second: {MOVE_GIGABYTES_PER_SECOND}, in 10^9 bytes a second
+      Bandwidth at which shards move between devices.
+      planning.move.overhead.ms: {MOVE_OVERHEAD_MS} ms
+      Fixed time of each move, besides its bytes.
+      planning.reshard.ms: {RESHARD_MS} ms
+      Time that training stops for a change of plan that moves any shard, besides the moves.
+      planning.payback.steps: {PAYBACK_STEPS} training steps
+      Training steps within which a move must pay for itself.
+      planning.risk: {RISK} standard deviations of a predicted cost
+      What the search adds to each prediction of a fine-tuned model for what is not known of it.
+      planning.exploration: {EXPLORATION} of a plan's predicted cost
+      How much more than the best plan of a background search a plan may cost that teaches a \
+      fine-tuned model more. 0: no such plans.
+      training.enabled: true or false
+      Whether cost models are retrained on measured costs.
+      training.samples: {SAMPLES} computations of a device
+      New samples after which a model is retrained.
+      training.samples.after.drift: {SAMPLES} computations of a device
+      Samples after a drift alarm after which a model is retrained.
+      training.schedule.hours: {SCHEDULE_HOURS} hours
+      Time after which a model is retrained if training.samples.after.drift new samples have come.
+      training.gain: {GAIN} of what plans lose
+      Least reduction of what plans lose, on recent held-out samples, for which a retrained model \
+      is published.
+      training.old.margin: {OLD_MARGIN} of the error
+      Greatest increase of the error on old samples, beside what a change of the machine explains.
+      training.seed: a whole number
+      Seed of retraining: the same samples and seed give the same model.
+      pools.enabled: true or false
+      Whether the planner allocates pools of devices to workloads, see POOLS.md.
+      pools.adjusted.at.once: {ADJUSTED_AT_ONCE} workloads
+      Running workloads whose nodes may change in one allocation; more only if least devices \
+      require it.
+      pools.fairness.loss: {FAIRNESS_LOSS} of the pool
+      Largest part of a pool in other hands than in the fair allocation. 0: fair; 1: only \
+      throughput counts.
+      pools.adjustment.seconds: {SECONDS} s
+      Training time that a workload loses when its nodes change.
+      pools.payback.seconds: {SECONDS} s
+      Time within which the gain of such a change must exceed that loss.
+      growth.enabled: true or false
+      Whether the planner forecasts how many ids hashed tables have, and gives tables other \
+      capacities before they are full.
+      growth.lead.days: {DAYS} days
+      A hashed table is resized if it may be full within this time: what a plan, its moves and the \
+      people who watch them need.
+      growth.cover.days: {DAYS} days, at least twice growth.lead.days
+      How long new capacities last, if memory allows it.
+      growth.warning.days: {DAYS} days, at least growth.lead.days
+      How long before memory no longer holds a workload the planner announces it.
+      growth.least.hit.gain: {LEAST_HIT_GAIN} of lookups
+      Least increase of the share of lookups that find their id for which tables that evict are \
+      resized.
+      http.host: an address or host name of this machine
+      Address of the dashboard, /health and /metrics. Any but a loopback address requires \
+      http.token.file.
+      http.port: {PORT}; 0 for any free port
+      Port of the dashboard, /health and /metrics.
+      http.token.file: a file that holds a token of 16 to 4096 letters, digits and -._~+/
+      Token that callers must send (Authorization: Bearer ...); the dashboard prompts for it. \
+      Without it, /health shows only UP or DOWN. Without a token file, nobody can change anything \
+      in the dashboard.
+      """;
+
+  private static final Map<String, Setting> ALL = settings();
 
   /** Prefixes of settings for some of Kafka Streams' clients only. */
   private static final List<String> CLIENTS =
@@ -37,335 +240,15 @@ public final class Settings {
           "producer.",
           "admin.");
 
-  private static final List<Setting<?>> ALL = new ArrayList<>();
-  private static final PlanningSettings PLANNING = PlanningSettings.DEFAULTS;
-  private static final TrainingPolicy TRAINING = TrainingPolicy.DEFAULTS;
-  private static final AllocationPolicy ALLOCATION = AllocationPolicy.DEFAULTS;
-  private static final CapacityPolicy CAPACITIES = CapacityPolicy.DEFAULTS;
-  private static final SearchSettings QUICK = PLANNING.quick();
-  private static final SearchSettings DEEP = PLANNING.deep().orElse(SearchSettings.DEEP);
-
-  static final Setting<String> BOOTSTRAP_SERVERS =
-      required(
-          "bootstrap.servers",
-          "host:port, several separated by commas",
-          "kafka-1:9092,kafka-2:9092",
-          "Brokers to connect to first.",
-          Values::brokers);
-  static final Setting<String> REGISTRY_URL =
-      required(
-          "schema.registry.url",
-          "one http or https address without a user; see registry.basic.auth.user.info",
-          "http://schema-registry:8081",
-          "The schema registry.",
-          Values::url);
-  static final Setting<Path> STATE_DIRECTORY =
-      required(
-          "state.directory",
-          "a folder that no other instance uses",
-          "/var/lib/shardtide",
-          "Folder of the state stores. A lost store is restored from its changelog.",
-          Values::path);
-  static final Setting<String> TOPICS_PREFIX =
-      optional(
-          "topics.prefix",
-          "up to 200 letters, digits, dots, underscores and hyphens",
-          "shardtide.",
-          "Prefix of the name of each topic and consumer group. Instances with the same prefix share the work.",
-          Values::prefix);
-  static final Setting<Long> TOPICS_PARTITIONS =
-      whole(
-          "topics.partitions",
-          TopicSettings.PARTITIONS,
-          " partitions",
-          6,
-          "Partitions of a topic that the service creates: the most threads that can share the work. Cannot be"
-              + " raised later, because a workload stays on its partition.");
-  static final Setting<Long> TOPICS_REPLICATION =
-      whole(
-          "topics.replication",
-          TopicSettings.REPLICATION,
-          " replicas, at most one for each broker",
-          3,
-          "Replicas of each partition of a topic that the service creates.");
-  static final Setting<List<Path>> MODELS =
-      optional(
-          "models",
-          "files of cost model bundles separated by commas, one for each kind of hardware",
-          "",
-          "Cost models to use. The service publishes each at its start unless it is published already, or the hardware's current model was fine-tuned. Default:"
-              + " the shipped models: h200, measured, and two of simulated hardware.",
-          Values::files);
-  static final Setting<UnknownHardware> UNKNOWN_HARDWARE =
-      optional(
-          "models.unknown.hardware",
-          "one of nearest, reject",
-          UnknownHardware.NEAREST.label(),
-          "What happens to events for hardware without a cost model: nearest begins with the model of the nearest"
-              + " hardware and retrains it on measured costs, reject rejects them.",
-          Values::unknownHardware);
-  static final Setting<Long> THREADS =
-      whole("threads", StreamsSettings.THREADS, " threads", 1, "Stream threads of each topology.");
-  static final Setting<Long> STANDBY_REPLICAS =
-      whole(
-          "standby.replicas",
-          StreamsSettings.STANDBY_REPLICAS,
-          " other instances",
-          1,
-          "Other instances that keep a copy of each state store, so that they take over without restoring it. A single"
-              + " instance keeps none.");
-  static final Setting<Long> DEBOUNCE_MS =
-      whole(
-          "planning.debounce.ms",
-          PlanningSettings.WAIT_MS,
-          " ms, at most planning.longest.wait.ms",
-          PLANNING.debounce().toMillis(),
-          "Debounce interval: the planner plans a workload after this long without a change. 0 plans each change by"
-              + " itself.");
-  static final Setting<Long> LONGEST_WAIT_MS =
-      whole(
-          "planning.longest.wait.ms",
-          PlanningSettings.WAIT_MS,
-          " ms",
-          PLANNING.longestWait().toMillis(),
-          "Longest time that a change waits for a plan while further changes follow.");
-  static final Setting<Long> QUICK_EVALUATIONS =
-      whole(
-          "planning.quick.evaluations.per.table",
-          SearchSettings.EVALUATIONS_PER_TABLE,
-          " evaluations a table",
-          QUICK.evaluationsPerTable(),
-          "Budget of the quick search of a workload without a plan.");
-  static final Setting<Long> QUICK_REPAIR =
-      whole(
-          "planning.quick.repair.evaluations",
-          SearchSettings.REPAIR_EVALUATIONS,
-          " evaluations",
-          QUICK.repairEvaluations(),
-          "Budget of the quick search from the running plan. 0 places new tables and moves nothing else.");
-  static final Setting<Boolean> DEEP_ON =
-      flag(
-          "planning.deep",
-          PLANNING.deep().isPresent(),
-          "Whether a background search follows the quick one.");
-  static final Setting<Long> DEEP_EVALUATIONS =
-      whole(
-          "planning.deep.evaluations.per.table",
-          SearchSettings.EVALUATIONS_PER_TABLE,
-          " evaluations a table",
-          DEEP.evaluationsPerTable(),
-          "Budget of the background search of a workload without a plan.");
-  static final Setting<Long> DEEP_REPAIR =
-      whole(
-          "planning.deep.repair.evaluations",
-          SearchSettings.REPAIR_EVALUATIONS,
-          " evaluations",
-          DEEP.repairEvaluations(),
-          "Budget of the background search from the running plan.");
-  static final Setting<Long> DEEP_AFTER_MS =
-      whole(
-          "planning.deep.after.ms",
-          PlanningSettings.DEEP_AFTER_MS,
-          " ms",
-          PLANNING.deepAfter().toMillis(),
-          "The background search of a workload begins after this long without a change.");
-  static final Setting<Long> DEEP_PAYBACK_STEPS =
-      whole(
-          "planning.deep.payback.steps",
-          SearchSettings.PAYBACK_STEPS,
-          " training steps",
-          DEEP.paybackSteps(),
-          "Training steps within which a move of the background search must pay for itself.");
-  static final Setting<Double> DEEP_GAIN =
-      real(
-          "planning.deep.gain",
-          PlanningSettings.DEEP_GAIN,
-          " of the running plan's predicted cost",
-          PLANNING.deepGain(),
-          "Least gain, after the cost of its moves, for which a background search's plan is published.");
-  static final Setting<Double> MOVE_BANDWIDTH =
-      real(
-          "planning.move.gigabytes.per.second",
-          SearchSettings.MOVE_GIGABYTES_PER_SECOND,
-          ", in 10^9 bytes a second",
-          QUICK.moveGigabytesPerSecond(),
-          "Bandwidth at which shards move between devices.");
-  static final Setting<Double> MOVE_OVERHEAD_MS =
-      real(
-          "planning.move.overhead.ms",
-          SearchSettings.MOVE_OVERHEAD_MS,
-          " ms",
-          QUICK.moveOverheadMs(),
-          "Fixed time of each move, besides its bytes.");
-  static final Setting<Double> RESHARD_MS =
-      real(
-          "planning.reshard.ms",
-          SearchSettings.RESHARD_MS,
-          " ms",
-          QUICK.reshardMs(),
-          "Time that training stops for a change of plan that moves any shard, besides the moves.");
-  static final Setting<Long> PAYBACK_STEPS =
-      whole(
-          "planning.payback.steps",
-          SearchSettings.PAYBACK_STEPS,
-          " training steps",
-          QUICK.paybackSteps(),
-          "Training steps within which a move must pay for itself.");
-  static final Setting<Double> RISK =
-      real(
-          "planning.risk",
-          SearchSettings.RISK,
-          " standard deviations of a predicted cost",
-          QUICK.risk(),
-          "What the search adds to each prediction of a fine-tuned model for what is not known of it.");
-  static final Setting<Double> EXPLORATION =
-      real(
-          "planning.exploration",
-          PlanningSettings.EXPLORATION,
-          " of a plan's predicted cost",
-          PLANNING.exploration(),
-          "How much more than the best plan of a background search a plan may cost that teaches a fine-tuned model"
-              + " more. 0: no such plans.");
-  static final Setting<Boolean> TRAINING_ON =
-      flag(
-          "training.enabled",
-          TRAINING.enabled(),
-          "Whether cost models are retrained on measured costs.");
-  static final Setting<Long> TRAINING_SAMPLES =
-      whole(
-          "training.samples",
-          TrainingPolicy.SAMPLES,
-          " computations of a device",
-          TRAINING.samples(),
-          "New samples after which a model is retrained.");
-  static final Setting<Long> TRAINING_AFTER_DRIFT =
-      whole(
-          "training.samples.after.drift",
-          TrainingPolicy.SAMPLES,
-          " computations of a device",
-          TRAINING.samplesAfterDrift(),
-          "Samples after a drift alarm after which a model is retrained.");
-  static final Setting<Long> TRAINING_HOURS =
-      whole(
-          "training.schedule.hours",
-          TrainingPolicy.SCHEDULE_HOURS,
-          " hours",
-          TRAINING.schedule().toHours(),
-          "Time after which a model is retrained if training.samples.after.drift new samples have come.");
-  static final Setting<Double> TRAINING_GAIN =
-      real(
-          "training.gain",
-          TrainingPolicy.GAIN,
-          " of what plans lose",
-          TRAINING.gain(),
-          "Least reduction of what plans lose, on recent held-out samples, for which a retrained model is published.");
-  static final Setting<Double> TRAINING_OLD_MARGIN =
-      real(
-          "training.old.margin",
-          TrainingPolicy.OLD_MARGIN,
-          " of the error",
-          TRAINING.oldMargin(),
-          "Greatest increase of the error on old samples, beside what a change of the machine explains.");
-  static final Setting<Long> TRAINING_SEED =
-      optional(
-          "training.seed",
-          "a whole number",
-          Long.toString(TRAINING.seed()),
-          "Seed of retraining: the same samples and seed give the same model.",
-          Values::whole);
-  static final Setting<Boolean> POOLS =
-      flag(
-          "pools.enabled",
-          false,
-          "Whether the planner allocates pools of devices to workloads, see POOLS.md.");
-  static final Setting<Long> POOLS_ADJUSTED =
-      whole(
-          "pools.adjusted.at.once",
-          AllocationPolicy.ADJUSTED_AT_ONCE,
-          " workloads",
-          ALLOCATION.adjustedAtOnce(),
-          "Running workloads whose nodes may change in one allocation; more only if least devices require it.");
-  static final Setting<Double> POOLS_FAIRNESS_LOSS =
-      real(
-          "pools.fairness.loss",
-          AllocationPolicy.FAIRNESS_LOSS,
-          " of the pool",
-          ALLOCATION.fairnessLoss(),
-          "Largest part of a pool in other hands than in the fair allocation. 0: fair; 1: only throughput counts.");
-  static final Setting<Double> POOLS_ADJUSTMENT =
-      real(
-          "pools.adjustment.seconds",
-          AllocationPolicy.SECONDS,
-          " s",
-          ALLOCATION.adjustmentSeconds(),
-          "Training time that a workload loses when its nodes change.");
-  static final Setting<Double> POOLS_PAYBACK =
-      real(
-          "pools.payback.seconds",
-          AllocationPolicy.SECONDS,
-          " s",
-          ALLOCATION.paybackSeconds(),
-          "Time within which the gain of such a change must exceed that loss.");
-  static final Setting<Boolean> GROWTH =
-      flag(
-          "growth.enabled",
-          false,
-          "Whether the planner forecasts how many ids hashed tables have, and gives tables other capacities before they"
-              + " are full.");
-  static final Setting<Double> GROWTH_LEAD =
-      real(
-          "growth.lead.days",
-          CapacityPolicy.DAYS,
-          " days",
-          CAPACITIES.leadDays(),
-          "A hashed table is resized if it may be full within this time: what a plan, its moves and the people who watch"
-              + " them need.");
-  static final Setting<Double> GROWTH_COVER =
-      real(
-          "growth.cover.days",
-          CapacityPolicy.DAYS,
-          " days, at least twice growth.lead.days",
-          CAPACITIES.coverDays(),
-          "How long new capacities last, if memory allows it.");
-  static final Setting<Double> GROWTH_WARNING =
-      real(
-          "growth.warning.days",
-          CapacityPolicy.DAYS,
-          " days, at least growth.lead.days",
-          CAPACITIES.warningDays(),
-          "How long before memory no longer holds a workload the planner announces it.");
-  static final Setting<Double> GROWTH_LEAST_HIT_GAIN =
-      real(
-          "growth.least.hit.gain",
-          CapacityPolicy.LEAST_HIT_GAIN,
-          " of lookups",
-          CAPACITIES.leastHitGain(),
-          "Least increase of the share of lookups that find their id for which tables that evict are resized.");
-  static final Setting<String> HTTP_HOST =
-      optional(
-          "http.host",
-          "an address or host name of this machine",
-          HttpSettings.DEFAULTS.host(),
-          "Address of the dashboard, /health and /metrics. Any but a loopback address requires http.token.file.",
-          Values::host);
-  static final Setting<Long> HTTP_PORT =
-      whole(
-          "http.port",
-          HttpSettings.PORT,
-          "; 0 for any free port",
-          HttpSettings.DEFAULTS.port(),
-          "Port of the dashboard, /health and /metrics.");
-
-  static final Setting<Optional<Token>> HTTP_TOKEN =
-      optional(
-          "http.token.file",
-          "a file that holds a token of 16 to 4096 letters, digits and -._~+/",
-          "",
-          "Token that callers must send (Authorization: Bearer ...); the dashboard prompts for it. Without it,"
-              + " /health shows only UP or DOWN. Without a token file, nobody can change anything in the dashboard.",
-          Values::token);
-
   private Settings() {}
+
+  /**
+   * What a setting fills.
+   *
+   * @param of the record that has it, and the constants of ranges
+   * @param value its default
+   */
+  private record Target(Class<?> of, Class<?> type, Object value) {}
 
   /** Returns the name of a setting of Kafka without the prefix of the clients that it is for. */
   public static String withoutClient(String name) {
@@ -376,57 +259,119 @@ public final class Settings {
         .orElse(name);
   }
 
-  /** Returns the setting that turns an extension on. */
-  static Setting<Boolean> enabling(Extension extension) {
-    return switch (extension) {
-      case POOLS -> POOLS;
-      case GROWTH -> GROWTH;
-    };
-  }
-
   /** Returns all settings in the order of the documentation. */
-  public static List<Setting<?>> all() {
-    return Collections.unmodifiableList(ALL);
+  public static List<Setting> all() {
+    return List.copyOf(ALL.values());
   }
 
-  private static <T> Setting<T> add(Setting<T> setting) {
-    ALL.add(setting);
-    return setting;
+  /** Returns the setting of a key. */
+  static Setting of(String key) {
+    return ALL.get(key);
   }
 
-  /** Returns a setting that every file must have. */
-  private static <T> Setting<T> required(
-      String key, String values, String example, String meaning, Function<String, T> parser) {
-    return add(new Setting<>(key, values, Optional.empty(), example, meaning, parser));
+  /** Returns the key of the setting that turns an extension on. */
+  static String enabling(Extension extension) {
+    return extension + ".enabled";
   }
 
-  /** Returns a setting that a file may have. */
-  private static <T> Setting<T> optional(
-      String key, String values, String fallback, String meaning, Function<String, T> parser) {
-    return add(new Setting<>(key, values, Optional.of(fallback), fallback, meaning, parser));
+  /** Returns the prefix of a part's keys. */
+  static String prefix(String part) {
+    return PREFIXES.getOrDefault(part, part + ".");
   }
 
   /**
-   * Returns a setting that is a number.
+   * Returns the key of a component.
    *
-   * @param range its range, from the record that it becomes part of
-   * @param unit follows the range in the documentation
+   * @param prefix its part's prefix
    */
-  private static Setting<Double> real(
-      String key, NumberRange range, String unit, double fallback, String meaning) {
-    return optional(
-        key, range + unit, Double.toString(fallback), meaning, text -> Values.real(text, range));
+  static String key(String prefix, RecordComponent component) {
+    String dotted = component.getName().replaceAll("([A-Z])", ".$1").toLowerCase(Locale.ROOT);
+    return KEYS.getOrDefault(component.getName(), prefix + dotted);
   }
 
-  /** Returns a setting that is a whole number; see {@link #real}. */
-  private static Setting<Long> whole(
-      String key, NumberRange range, String unit, long fallback, String meaning) {
-    return optional(
-        key, range + unit, Long.toString(fallback), meaning, text -> Values.whole(text, range));
+  /** Calls what a record has; throws what it throws. */
+  static <T> T reflected(Callable<T> call) {
+    try {
+      return call.call();
+    } catch (InvocationTargetException e) {
+      throw e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
   }
 
-  /** Returns a setting that is on or off. */
-  private static Setting<Boolean> flag(String key, boolean fallback, String meaning) {
-    return optional(key, "true or false", Boolean.toString(fallback), meaning, Values::bool);
+  /** Returns what a part has of a component. */
+  static Object value(Record part, RecordComponent component) {
+    return reflected(() -> component.getAccessor().invoke(part));
+  }
+
+  private static Map<String, Setting> settings() {
+    Map<String, Target> targets = new HashMap<>();
+    addTargets(targets, "planning.", DEFAULTS.planning().quick());
+    addTargets(targets, prefix("deep"), SearchSettings.DEEP);
+    addTargets(targets, "", DEFAULTS);
+    for (Extension extension : Extension.values()) {
+      targets.put(enabling(extension), new Target(Extension.class, boolean.class, false));
+    }
+    boolean deep = DEFAULTS.planning().deep().isPresent();
+    targets.put(DEEP, new Target(PlanningSettings.class, boolean.class, deep));
+    Map<String, Setting> settings = new LinkedHashMap<>();
+    Iterator<String> lines = TABLE.lines().iterator();
+    while (lines.hasNext()) {
+      String[] row = lines.next().split(": ", 2);
+      settings.put(row[0], setting(row[0], row[1], lines.next(), targets.get(row[0])));
+    }
+    return settings;
+  }
+
+  private static void addTargets(Map<String, Target> targets, String prefix, Record part) {
+    for (RecordComponent component : part.getClass().getRecordComponents()) {
+      Object value = value(part, component);
+      if (value instanceof Record inner) {
+        addTargets(targets, prefix(component.getName()), inner);
+      }
+      targets.put(key(prefix, component), new Target(part.getClass(), component.getType(), value));
+    }
+  }
+
+  private static Setting setting(String key, String values, String meaning, Target target) {
+    Matcher name = RANGE.matcher(values);
+    NumberRange range =
+        name.lookingAt()
+            ? (NumberRange) reflected(() -> target.of().getField(name.group(1)).get(null))
+            : ANY;
+    String example = text(key, target.value());
+    return new Setting(
+        key,
+        name.replaceFirst(range.toString()),
+        Optional.of(example).filter(text -> !REQUIRED.contains(key)),
+        example,
+        meaning,
+        parser(key, target.type(), range));
+  }
+
+  private static String text(String key, Object value) {
+    if (value instanceof Duration time) {
+      return Long.toString(time.dividedBy(unit(key).getDuration()));
+    }
+    if (value instanceof Named named) {
+      return named.label();
+    }
+    return value instanceof List || value instanceof Optional ? "" : value.toString();
+  }
+
+  private static Function<String, Object> parser(String key, Class<?> type, NumberRange range) {
+    return switch (type.getSimpleName()) {
+      case "boolean" -> Values::bool;
+      case "int" -> text -> Math.toIntExact(Values.whole(text, range));
+      case "long" -> text -> Values.whole(text, range);
+      case "double" -> text -> Values.real(text, range);
+      case "Duration" -> text -> Duration.of(Values.whole(text, range), unit(key));
+      default -> PARSERS.get(key);
+    };
+  }
+
+  private static ChronoUnit unit(String key) {
+    return key.endsWith(".hours") ? ChronoUnit.HOURS : ChronoUnit.MILLIS;
   }
 }

@@ -2,36 +2,31 @@ package io.shardtide.config;
 
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
-import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.learn.PageHinkley;
 import io.shardtide.plan.ColumnCuts;
 import io.shardtide.plan.SearchSettings;
-import io.shardtide.plan.SearchSettingsBuilder;
-import io.shardtide.pool.AllocationPolicy;
-import io.shardtide.state.PlanningSettings;
-import io.shardtide.state.TrainingPolicy;
-import io.shardtide.state.TrainingPolicyBuilder;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.ForUpgradeFrom;
 import io.shardtide.wire.Registry;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
+import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Reads a settings file: Java's properties syntax in UTF-8, as Kafka's own files. All problems of a
@@ -46,6 +41,14 @@ public final class SettingsFile {
 
   /** Key of {@link Settings#DEBOUNCE_MS} in 0.2.0. */
   private static final String EARLIER_DEBOUNCE = "planning.quiet.ms";
+
+  /** Settings whose record checks how they fit together, by the prefix of its keys. */
+  private static final Map<String, List<String>> TOGETHER =
+      Map.of(
+          "planning.", List.of(Settings.DEBOUNCE_MS, Settings.LONGEST_WAIT_MS),
+          "pools.", List.of("pools.adjustment.seconds", "pools.payback.seconds"),
+          "growth.", List.of("growth.lead.days", "growth.cover.days", "growth.warning.days"),
+          "http.", List.of("http.host", Settings.HTTP_TOKEN));
 
   private final Map<String, String> values;
   private final List<String> problems = new ArrayList<>();
@@ -129,7 +132,8 @@ public final class SettingsFile {
     SettingsFile file = new SettingsFile(values);
     file.earlierKeys(warnings);
     file.problems.addAll(twice);
-    ServiceSettings settings = file.settings();
+    ServiceSettings settings = (ServiceSettings) file.fill(Settings.DEFAULTS, "", "");
+    file.unknown();
     if (!file.problems.isEmpty()) {
       throw new InvalidSettingsException(name, file.problems);
     }
@@ -140,7 +144,7 @@ public final class SettingsFile {
   @ForUpgradeFrom("0.2.0")
   private void earlierKeys(Consumer<String> warnings) {
     String debounce = values.remove(EARLIER_DEBOUNCE);
-    String key = Settings.DEBOUNCE_MS.key();
+    String key = Settings.DEBOUNCE_MS;
     if (debounce != null && values.putIfAbsent(key, debounce) == null) {
       warnings.accept("%s is now %s; rename it.".formatted(EARLIER_DEBOUNCE, key));
     } else if (debounce != null) {
@@ -191,137 +195,66 @@ public final class SettingsFile {
     }
   }
 
-  /** Returns the settings; meaningless if there are problems. */
-  private ServiceSettings settings() {
-    ServiceSettings settings =
-        new ServiceSettings(
-            new ConnectionSettings(
-                get(Settings.BOOTSTRAP_SERVERS),
-                get(Settings.REGISTRY_URL),
-                passed(Settings.KAFKA),
-                passed(Settings.REGISTRY)),
-            new TopicSettings(
-                get(Settings.TOPICS_PREFIX),
-                Math.toIntExact(get(Settings.TOPICS_PARTITIONS)),
-                Math.toIntExact(get(Settings.TOPICS_REPLICATION))),
-            new StreamsSettings(
-                get(Settings.STATE_DIRECTORY),
-                Math.toIntExact(get(Settings.THREADS)),
-                Math.toIntExact(get(Settings.STANDBY_REPLICAS))),
-            get(Settings.MODELS),
-            get(Settings.UNKNOWN_HARDWARE),
-            planning(),
-            training(),
-            extensions(),
-            allocation(),
-            capacities(),
-            combine(
-                HttpSettings.DEFAULTS,
-                List.of(Settings.HTTP_HOST, Settings.HTTP_TOKEN),
-                () ->
-                    new HttpSettings(
-                        get(Settings.HTTP_HOST),
-                        Math.toIntExact(get(Settings.HTTP_PORT)),
-                        get(Settings.HTTP_TOKEN))));
-    unknown();
-    return settings;
-  }
-
-  private PlanningSettings planning() {
-    SearchSettings quick =
-        new SearchSettings(
-            get(Settings.QUICK_EVALUATIONS),
-            get(Settings.QUICK_REPAIR),
-            get(Settings.MOVE_BANDWIDTH),
-            get(Settings.MOVE_OVERHEAD_MS),
-            get(Settings.RESHARD_MS),
-            get(Settings.PAYBACK_STEPS),
-            ColumnCuts.EQUAL,
-            get(Settings.RISK));
-    SearchSettings deep =
-        SearchSettingsBuilder.builder(quick)
-            .evaluationsPerTable(get(Settings.DEEP_EVALUATIONS))
-            .repairEvaluations(get(Settings.DEEP_REPAIR))
-            .paybackSteps(get(Settings.DEEP_PAYBACK_STEPS))
-            .build();
-    return combine(
-        PlanningSettings.DEFAULTS,
-        List.of(Settings.DEBOUNCE_MS, Settings.LONGEST_WAIT_MS),
-        () ->
-            new PlanningSettings(
-                Duration.ofMillis(get(Settings.DEBOUNCE_MS)),
-                Duration.ofMillis(get(Settings.LONGEST_WAIT_MS)),
-                quick,
-                Optional.of(deep).filter(search -> get(Settings.DEEP_ON)),
-                Duration.ofMillis(get(Settings.DEEP_AFTER_MS)),
-                get(Settings.DEEP_GAIN),
-                get(Settings.EXPLORATION)));
-  }
-
-  private TrainingPolicy training() {
-    return TrainingPolicyBuilder.builder(TrainingPolicy.DEFAULTS)
-        .enabled(get(Settings.TRAINING_ON))
-        .samples(Math.toIntExact(get(Settings.TRAINING_SAMPLES)))
-        .samplesAfterDrift(Math.toIntExact(get(Settings.TRAINING_AFTER_DRIFT)))
-        .schedule(Duration.ofHours(get(Settings.TRAINING_HOURS)))
-        .gain(get(Settings.TRAINING_GAIN))
-        .oldMargin(get(Settings.TRAINING_OLD_MARGIN))
-        .seed(get(Settings.TRAINING_SEED))
-        .build();
-  }
-
-  private Set<Extension> extensions() {
-    return Arrays.stream(Extension.values())
-        .filter(extension -> get(Settings.enabling(extension)))
-        .collect(Collectors.toSet());
-  }
-
-  private AllocationPolicy allocation() {
-    return combine(
-        AllocationPolicy.DEFAULTS,
-        List.of(Settings.POOLS_ADJUSTMENT, Settings.POOLS_PAYBACK),
-        () ->
-            new AllocationPolicy(
-                Math.toIntExact(get(Settings.POOLS_ADJUSTED)),
-                get(Settings.POOLS_FAIRNESS_LOSS),
-                get(Settings.POOLS_ADJUSTMENT),
-                get(Settings.POOLS_PAYBACK),
-                AllocationPolicy.DEFAULTS.solverIterations()));
-  }
-
-  private CapacityPolicy capacities() {
-    return combine(
-        CapacityPolicy.DEFAULTS,
-        List.of(Settings.GROWTH_LEAD, Settings.GROWTH_COVER, Settings.GROWTH_WARNING),
-        () ->
-            new CapacityPolicy(
-                get(Settings.GROWTH_LEAD),
-                get(Settings.GROWTH_COVER),
-                get(Settings.GROWTH_WARNING),
-                get(Settings.GROWTH_LEAST_HIT_GAIN)));
-  }
-
   /**
-   * Builds a record that checks how settings fit together; reports what it rejects, unless one of
-   * the settings is invalid by itself, and returns another one.
+   * Fills a part's components from the settings of their names; reports what its record rejects,
+   * unless one of the settings is invalid by itself, and returns the defaults instead.
+   *
+   * @param prefix the prefix of its keys
+   * @param outer that of the part that it belongs to, whose settings some components share
    */
-  private <T> T combine(T otherwise, List<Setting<?>> settings, Supplier<T> part) {
+  private Record fill(Record defaults, String prefix, String outer) {
+    RecordComponent[] components = defaults.getClass().getRecordComponents();
+    Class<?>[] types =
+        Arrays.stream(components).map(RecordComponent::getType).toArray(Class<?>[]::new);
+    Object[] filled =
+        Arrays.stream(components)
+            .map(component -> value(component, Settings.value(defaults, component), prefix, outer))
+            .toArray();
     try {
-      return part.get();
+      return Settings.reflected(
+          () -> defaults.getClass().getConstructor(types).newInstance(filled));
     } catch (IllegalArgumentException e) {
-      List<String> keys = settings.stream().map(Setting::key).toList();
+      List<String> keys = TOGETHER.get(prefix);
       if (keys.stream().noneMatch(invalid::contains)) {
         problems.add("%s: %s.".formatted(String.join(" and ", keys), e.getMessage()));
       }
-      return otherwise;
+      return defaults;
     }
+  }
+
+  private Object value(RecordComponent component, Object fallback, String prefix, String outer) {
+    String name = component.getName();
+    if (fallback instanceof Record part) {
+      return fill(part, Settings.prefix(name), prefix);
+    }
+    return switch (name) {
+      case "kafka", "registry" -> passed(name + ".");
+      case "extensions" ->
+          Arrays.stream(Extension.values())
+              .filter(extension -> isOn(Settings.enabling(extension)))
+              .collect(Collectors.toSet());
+      case "deep" ->
+          Optional.of(fill(SearchSettings.DEEP, Settings.prefix(name), prefix))
+              .filter(search -> isOn(Settings.DEEP));
+      default ->
+          Stream.of(prefix, outer)
+              .map(start -> Settings.of(Settings.key(start, component)))
+              .filter(Objects::nonNull)
+              .findFirst()
+              .map(this::get)
+              .orElse(fallback);
+    };
+  }
+
+  private boolean isOn(String key) {
+    return get(Settings.of(key)).equals(true);
   }
 
   /**
    * Returns a setting's value; if it is missing or invalid, reports that and returns the example's,
    * so that the other settings can be checked.
    */
-  private <T> T get(Setting<T> setting) {
+  private Object get(Setting setting) {
     String text = values.get(setting.key());
     if (text == null) {
       if (setting.fallback().isEmpty() && invalid.add(setting.key())) {
@@ -362,7 +295,7 @@ public final class SettingsFile {
                 && (name.equals("url") || name.equals("schema.registry.url"))) {
               problems.add(
                   "%s is not passed to the registry's client; set %s."
-                      .formatted(key, Settings.REGISTRY_URL.key()));
+                      .formatted(key, Settings.REGISTRY_URL));
             } else if (prefix.equals(Settings.REGISTRY)
                 && Registry.problem(name, value).isPresent()) {
               problems.add(prefix + Registry.problem(name, value).get() + ".");

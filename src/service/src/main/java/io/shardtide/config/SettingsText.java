@@ -8,7 +8,7 @@ public final class SettingsText {
   public static String table() {
     StringBuilder table =
         new StringBuilder("| key | values | default | meaning |\n|---|---|---|---|\n");
-    for (Setting<?> setting : Settings.all()) {
+    for (Setting setting : Settings.all()) {
       String fallback =
           setting.fallback().map(f -> f.isEmpty() ? "none" : "`" + f + "`").orElse("required");
       table.append(
@@ -21,7 +21,7 @@ public final class SettingsText {
   /** Returns a settings file with every key; those that have a default are commented out. */
   public static String example() {
     StringBuilder file = new StringBuilder();
-    for (Setting<?> setting : Settings.all()) {
+    for (Setting setting : Settings.all()) {
       file.append("# %s%n# Values: %s.%n".formatted(setting.meaning(), setting.values()));
       file.append(setting.fallback().isPresent() ? "#" : "");
       file.append("%s=%s%n%n".formatted(setting.key(), setting.example()));

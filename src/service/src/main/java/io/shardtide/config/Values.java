@@ -29,17 +29,14 @@ final class Values {
   private Values() {}
 
   static long whole(String text, NumberRange range) {
-    long value = whole(text);
-    require(range.contains((double) value));
-    return value;
-  }
-
-  static long whole(String text) {
+    long value;
     try {
-      return Long.parseLong(text);
+      value = Long.parseLong(text);
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException("it is not a whole number", e);
     }
+    require(range.contains((double) value));
+    return value;
   }
 
   static double real(String text, NumberRange range) {
