@@ -23,21 +23,14 @@ import org.apache.kafka.common.errors.GroupAuthorizationException;
 import org.apache.kafka.common.errors.TopicAuthorizationException;
 import org.apache.kafka.common.resource.ResourceType;
 
-/** Says what a client lacks that a Kafka cluster does not accept, or refuses a request. */
-final class ClusterRefusals {
+/**
+ * Says what a client lacks that a Kafka cluster does not accept, or refuses a request.
+ *
+ * @param endpoint the cluster
+ * @param role the client's, of {@code ./shardtide acls}
+ */
+record ClusterRefusals(Endpoint endpoint, String role) {
   private static final Pattern USER = Pattern.compile("\\busername=\"?([^\"\\s;]+)");
-
-  private final Endpoint endpoint;
-  private final String role;
-
-  /**
-   * @param endpoint the cluster
-   * @param role the client's, of {@code ./shardtide acls}
-   */
-  ClusterRefusals(Endpoint endpoint, String role) {
-    this.endpoint = endpoint;
-    this.role = role;
-  }
 
   /**
    * Returns an error of the same kind, whose message says what to do; the error itself if the

@@ -9,17 +9,10 @@ import org.apache.kafka.streams.processor.TimestampExtractor;
  * Kafka Streams ends a thread that reads a record without a timestamp, and a broker refuses
  * timestamps more than an hour ahead (by default); either would stop a partition for a publisher's
  * wrong clock.
+ *
+ * @param wallMillis the machine's clock, in milliseconds since 1970
  */
-final class ClampedTimestampExtractor implements TimestampExtractor {
-  private final LongSupplier wallMillis;
-
-  /**
-   * @param wallMillis the machine's clock, in milliseconds since 1970
-   */
-  ClampedTimestampExtractor(LongSupplier wallMillis) {
-    this.wallMillis = wallMillis;
-  }
-
+record ClampedTimestampExtractor(LongSupplier wallMillis) implements TimestampExtractor {
   @Override
   public long extract(ConsumerRecord<Object, Object> record, long partitionTime) {
     return Math.max(0, Math.min(record.timestamp(), wallMillis.getAsLong()));

@@ -30,27 +30,15 @@ import org.slf4j.LoggerFactory;
  * transaction. All instances use one transactional id for a kind of hardware: an instance that
  * begins fences those that began before it, so that none of them publishes what it looked up
  * earlier, when another instance's model may have been retrained meanwhile.
+ *
+ * @param clientConfig settings of Kafka's clients
+ * @param registry looks schemas up
  */
-final class ColdStartPublisher {
+record ColdStartPublisher(Map<String, Object> clientConfig, Registry registry, Topics topics) {
   private static final Logger log = LoggerFactory.getLogger(ColdStartPublisher.class);
 
   /** A stream thread waits: less than its own transaction may last. */
   private static final int TIMEOUT_MS = 5_000;
-
-  private final Map<String, Object> clientConfig;
-  private final Registry registry;
-  private final Topics topics;
-
-  /**
-   * @param clientConfig settings of Kafka's clients
-   * @param registry looks schemas up
-   * @param topics the topics
-   */
-  ColdStartPublisher(Map<String, Object> clientConfig, Registry registry, Topics topics) {
-    this.clientConfig = clientConfig;
-    this.registry = registry;
-    this.topics = topics;
-  }
 
   /**
    * Publishes the first model of a cluster's hardware, unless another instance begins later;

@@ -51,11 +51,9 @@ final class FailedAttempts {
 
   /** Returns the error of the attempt before, once; empty if it did not fail. */
   synchronized Optional<String> take(String key, String work) {
-    return failures.isEmpty()
-        ? Optional.empty()
-        : Optional.ofNullable(failures.remove(new Attempt(key, work)))
-            .filter(f -> nanoTime.getAsLong() - f.nanos() < REMEMBERED.toNanos())
-            .map(Failure::error);
+    return Optional.ofNullable(failures.remove(new Attempt(key, work)))
+        .filter(f -> nanoTime.getAsLong() - f.nanos() < REMEMBERED.toNanos())
+        .map(Failure::error);
   }
 
   /** Remembers that a key failed here and entered quarantine. */

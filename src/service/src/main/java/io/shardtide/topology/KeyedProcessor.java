@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.DoubleStream;
 import org.apache.kafka.common.header.Headers;
+import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.streams.processor.PunctuationType;
@@ -351,8 +352,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
         key,
         skeleton.name(),
         failure.error());
-    send(key, entered, nowMs(), QUARANTINE);
-    written();
+    report(key, entered, nowMs(), QUARANTINE);
     return entered;
   }
 
@@ -360,8 +360,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     room.remove(held.key());
     skeleton.failed().released(held.key());
     log.info("\"{}\" left the quarantine of the {} topology", held.key(), skeleton.name());
-    send(held.key(), held.left(VERSION, Instant.ofEpochMilli(nowMs())), nowMs(), QUARANTINE);
-    written();
+    report(held.key(), held.left(VERSION, Instant.ofEpochMilli(nowMs())), nowMs(), QUARANTINE);
   }
 
   /** Releases all keys, because what failed may have changed: those that still fail stay. */
@@ -497,14 +496,12 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
 
   private void reject(RejectedEvent rejection, long timestamp) {
     metrics.count(Metric.EVENTS_REJECTED, rejection.reason());
-    send(rejection.workloadId().orElse(null), rejection, timestamp, REJECTED_EVENTS);
-    written();
+    report(rejection.workloadId().orElse(null), rejection, timestamp, REJECTED_EVENTS);
   }
 
   /** Writes a record; a null value is a tombstone. */
   final void forward(String key, Object value, long timestamp, TopicType<?> sink) {
-    attempts.written();
-    send(key, value, timestamp, sink);
+    forward(key, value, timestamp, new RecordHeaders(), sink);
   }
 
   /** Writes a record with headers. */
@@ -514,10 +511,10 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     pace.changed();
   }
 
-  /** Writes a record that is not a handler's. */
-  private void send(String key, Object value, long timestamp, TopicType<?> sink) {
+  /** Writes a record that is not a handler's, for others to read. */
+  private void report(String key, Object value, long timestamp, TopicType<?> sink) {
     context.forward(new Record<>(key, value, timestamp), TopologyName.sink(sink));
-    pace.changed();
+    written();
   }
 
   /** Reports output that others read: it is committed soon. */

@@ -124,22 +124,17 @@ final class LiveSearches {
 
   /** Removes and returns a slow workload that may be planned now. */
   Optional<String> nextWaiting() {
-    if (waiting.isEmpty() || running.size() >= MAX_RUNNING) {
-      return Optional.empty();
-    }
-    String first = waiting.iterator().next();
-    waiting.remove(first);
-    return Optional.of(first);
+    Optional<String> first =
+        waiting.stream().filter(next -> running.size() < MAX_RUNNING).findFirst();
+    first.ifPresent(waiting::remove);
+    return first;
   }
 
   /** Reports that a workload was deleted. */
   void deleted(String workloadId) {
     slow.remove(workloadId);
     waiting.remove(workloadId);
-    RunningSearch<QuickSearch> search = running.remove(workloadId);
-    if (search != null) {
-      search.cancel();
-    }
+    Optional.ofNullable(running.remove(workloadId)).ifPresent(RunningSearch::cancel);
   }
 
   /** Returns the number of workloads whose search runs or waits. */

@@ -37,7 +37,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  * changelog has a committed offset of one of the topics that are read, unless somebody or the
  * brokers deleted it.
  */
-final class OffsetsCheck {
+record OffsetsCheck(Admin admin, ServiceSettings settings) {
   /** How long before the last write of the state the offsets are set to. */
   private static final Duration MARGIN = Duration.ofHours(1);
 
@@ -46,14 +46,6 @@ final class OffsetsCheck {
   /** As Kafka's tools read it. */
   private static final DateTimeFormatter TIME =
       DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
-
-  private final Admin admin;
-  private final ServiceSettings settings;
-
-  private OffsetsCheck(Admin admin, ServiceSettings settings) {
-    this.admin = admin;
-    this.settings = settings;
-  }
 
   /** Returns the groups whose offsets are gone; empty if there are none. Changes nothing. */
   static Optional<CheckResult> find(Admin admin, ServiceSettings settings)

@@ -13,15 +13,8 @@ import java.util.SortedMap;
  * plan: version 0.2.0 could not read a header that has another field.
  */
 @ForUpgradeFrom("0.2.0")
-final class PlanningHeaders implements KeyValues<PlanningState> {
-  private final KeyValues<PlanningState> headers;
-  private final KeyValues<String> movedFrom;
-
-  PlanningHeaders(KeyValues<PlanningState> headers, KeyValues<String> movedFrom) {
-    this.headers = headers;
-    this.movedFrom = movedFrom;
-  }
-
+record PlanningHeaders(KeyValues<PlanningState> headers, KeyValues<String> movedFrom)
+    implements KeyValues<PlanningState> {
   @Override
   public Optional<PlanningState> get(String workloadId, String name) {
     return headers.get(workloadId, name).map(header -> whole(workloadId, header));

@@ -1,6 +1,7 @@
 package io.shardtide.topology;
 
 import io.shardtide.state.PlanningSettings;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -64,19 +65,15 @@ final class PlanningQueue {
 
   /** Removes and returns the workload with the greatest expected gain from a new model. */
   Optional<String> greatestGain() {
-    String best = null;
-    for (Map.Entry<String, Double> entry : gains.entrySet()) {
-      String id = entry.getKey();
-      int order = best == null ? 1 : Double.compare(entry.getValue(), gains.get(best));
-      // Ties by name, so that hash order has no influence.
-      if (order > 0 || (order == 0 && id.compareTo(best) < 0)) {
-        best = id;
-      }
-    }
-    if (best != null) {
-      gains.remove(best);
-    }
-    return Optional.ofNullable(best);
+    // Ties by name, so that hash order has no influence.
+    Optional<String> greatest =
+        gains.entrySet().stream()
+            .max(
+                Map.Entry.<String, Double>comparingByValue()
+                    .thenComparing(Map.Entry.comparingByKey(Comparator.reverseOrder())))
+            .map(Map.Entry::getKey);
+    greatest.ifPresent(gains::remove);
+    return greatest;
   }
 
   /** Returns the number of workloads with pending planning. */

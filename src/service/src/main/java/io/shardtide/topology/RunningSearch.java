@@ -13,20 +13,12 @@ import java.util.function.Supplier;
 /**
  * A search on another thread, timed from when it begins to run.
  *
+ * @param search the search
+ * @param source where the change that it plans lies in the log
  * @param <S> type of the search
  */
-final class RunningSearch<S> {
-  private final S search;
-  private final SourcePosition source;
-  private final FutureTask<TimedOutcome> task;
-
+record RunningSearch<S>(S search, SourcePosition source, FutureTask<TimedOutcome> task) {
   private record TimedOutcome(PlanningOutcome outcome, long nanos) {}
-
-  private RunningSearch(S search, SourcePosition source, FutureTask<TimedOutcome> task) {
-    this.search = search;
-    this.source = source;
-    this.task = task;
-  }
 
   /**
    * Hands a search to an executor.
@@ -51,10 +43,6 @@ final class RunningSearch<S> {
             });
     executor.execute(task);
     return new RunningSearch<>(search, source, task);
-  }
-
-  S search() {
-    return search;
   }
 
   boolean isDone() {

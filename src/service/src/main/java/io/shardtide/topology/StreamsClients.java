@@ -38,17 +38,10 @@ import org.apache.kafka.streams.KafkaClientSupplier;
  * rebalance, or the next store that is restored, waits for a broker that is away. And they send no
  * record with an old timestamp.
  */
-final class StreamsClients implements KafkaClientSupplier {
+record StreamsClients(TopologyName topology, ServiceSettings settings)
+    implements KafkaClientSupplier {
   /** Greatest age of a record by its timestamp; it may then wait for a broker as long again. */
   private static final long OLDEST_MS = TopicRules.RECORD_AGE_MS / 2;
-
-  private final TopologyName topology;
-  private final ServiceSettings settings;
-
-  StreamsClients(TopologyName topology, ServiceSettings settings) {
-    this.topology = topology;
-    this.settings = settings;
-  }
 
   @Override
   public Admin getAdmin(Map<String, Object> config) {

@@ -119,10 +119,6 @@ final class WaitingRoom {
       return ofHeld ? held : arriving;
     }
 
-    boolean isEmpty() {
-      return held.isEmpty() && arriving.isEmpty();
-    }
-
     /** A record, by its key in the store. */
     record Entry(String storeKey, long bytes) {}
   }
@@ -328,7 +324,7 @@ final class WaitingRoom {
     of.bytes -= entry.bytes();
     bytes -= entry.bytes();
     records.decrementAndGet();
-    if (of.isEmpty()) {
+    if (of.held.isEmpty() && of.arriving.isEmpty()) {
       waiting.remove(key);
     }
     endTurns(key);

@@ -34,12 +34,10 @@ public final class EventHeaders {
 
   /** Returns the event's id; empty if the headers do not say it. */
   public static Optional<UUID> eventId(Headers headers) {
-    Header header = headers.lastHeader(EVENT_ID);
-    if (header == null || header.value() == null) {
-      return Optional.empty();
-    }
     try {
-      return Optional.of(UUID.fromString(new String(header.value(), StandardCharsets.UTF_8)));
+      return Optional.ofNullable(headers.lastHeader(EVENT_ID))
+          .map(Header::value)
+          .map(value -> UUID.fromString(new String(value, StandardCharsets.UTF_8)));
     } catch (IllegalArgumentException e) {
       return Optional.empty();
     }

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.GenericData;
 import org.apache.avro.generic.IndexedRecord;
@@ -76,14 +77,9 @@ final class Lossless {
         fields.add(check(field.schema(), before.schema()));
       }
     }
-    return value -> {
-      for (int i = 0; i < fields.size(); i++) {
-        if (!fields.get(i).test(((IndexedRecord) value).get(i))) {
-          return false;
-        }
-      }
-      return true;
-    };
+    return value ->
+        IntStream.range(0, fields.size())
+            .allMatch(i -> fields.get(i).test(((IndexedRecord) value).get(i)));
   }
 
   private Predicate<Object> union(Schema now, Schema earlier) {

@@ -2,6 +2,7 @@ package io.shardtide.wire;
 
 import static java.util.Map.entry;
 
+import io.confluent.kafka.schemaregistry.SchemaProvider;
 import io.confluent.kafka.schemaregistry.avro.AvroSchema;
 import io.confluent.kafka.schemaregistry.avro.AvroSchemaProvider;
 import io.confluent.kafka.schemaregistry.avro.AvroSchemaUtils;
@@ -100,11 +101,11 @@ public final class Registry implements AutoCloseable {
       String url,
       Map<String, Object> settings,
       SchemaRegistryClient client,
-      WriterSchemas writers) {
+      WriterSchemas.Lookup lookup) {
     this.url = url;
     this.settings = settings;
     this.client = client;
-    this.writers = writers;
+    writers = new WriterSchemas(url, client, lookup, millis(settings, MISSING_ID_WAIT_MS));
   }
 
   /**
@@ -135,24 +136,20 @@ public final class Registry implements AutoCloseable {
     all.put(MISSING_ID_WAIT_MS, isInMemory ? 0 : 500);
     all.put(KafkaAvroSerializerConfig.AVRO_REMOVE_JAVA_PROPS_CONFIG, true);
     all.putAll(settings);
-    Duration missing = millis(all, MISSING_ID_WAIT_MS);
-    if (isInMemory) {
-      SchemaRegistryClient client =
-          SchemaRegistryClientFactory.newClient(
-              List.of(url), CACHED_SCHEMAS, List.of(new AvroSchemaProvider()), all, Map.of());
-      return new Registry(
-          url, all, client, new WriterSchemas(url, client, WriterSchemas.lookup(client), missing));
-    }
+    List<SchemaProvider> providers = List.of(new AvroSchemaProvider());
     RestService requests = new BoundedRequests(url, millis(all, READ_TIMEOUT_MS));
     SchemaRegistryClient client =
-        new CachedSchemaRegistryClient(
-            requests, CACHED_SCHEMAS, List.of(new AvroSchemaProvider()), all, Map.of());
+        isInMemory
+            ? SchemaRegistryClientFactory.newClient(
+                List.of(url), CACHED_SCHEMAS, providers, all, Map.of())
+            : new CachedSchemaRegistryClient(requests, CACHED_SCHEMAS, providers, all, Map.of());
     Map<String, ?> tls = Utils.entriesWithPrefix(all, SchemaRegistryClientConfig.CLIENT_NAMESPACE);
     if (tls.containsKey(SslConfigs.SSL_KEYSTORE_LOCATION_CONFIG)
         || tls.containsKey(SslConfigs.SSL_TRUSTSTORE_LOCATION_CONFIG)) {
       requests.setSslSocketFactory(new ReloadingSocketFactory(ReloadingSslEngineFactory.of(tls)));
     }
-    return new Registry(url, all, client, new WriterSchemas(url, client, requests::getId, missing));
+    return new Registry(
+        url, all, client, isInMemory ? WriterSchemas.lookup(client) : requests::getId);
   }
 
   /** Returns what is wrong with a setting: others could not read what is written with it. */
@@ -215,13 +212,13 @@ public final class Registry implements AutoCloseable {
   public void probe() {
     try {
       client.getMode();
-    } catch (RestClientException e) {
-      // Other errors come from a working registry, which may not support modes.
-      if (RegistryErrors.isTemporary(e) || e.getStatus() == 401) {
+    } catch (IOException | RestClientException | RuntimeException e) {
+      // Other answers come from a working registry, which may not support modes.
+      if (!(e instanceof RestClientException answer)
+          || RegistryErrors.isTemporary(answer)
+          || answer.getStatus() == 401) {
         throw writers.unavailable(e);
       }
-    } catch (IOException | RuntimeException e) {
-      throw writers.unavailable(e);
     }
   }
 
