@@ -103,22 +103,13 @@ public final class CanonicalHash {
 
   private CanonicalHash putAll(Record of) {
     for (RecordComponent component : components(of)) {
-      put(value(component, of));
+      put(Reflected.value(component, of));
     }
     return this;
   }
 
   static RecordComponent[] components(Record of) {
     return COMPONENTS.computeIfAbsent(of.getClass(), Class::getRecordComponents);
-  }
-
-  /** Returns the value of a component of a public record. */
-  static Object value(RecordComponent component, Record of) {
-    try {
-      return component.getAccessor().invoke(of);
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   /** Adds the number of items, then each in its order. */

@@ -55,8 +55,8 @@ final class DistinctChanges {
     Record before = spec(first);
     List<String> fields = new ArrayList<>();
     for (RecordComponent field : before.getClass().getRecordComponents()) {
-      Object was = value(field, before);
-      Object is = value(field, spec(second));
+      Object was = Reflected.value(field, before);
+      Object is = Reflected.value(field, spec(second));
       if (!was.equals(is)) {
         String values = "%s and %s".formatted(was, is);
         fields.add(field.getName() + (values.length() <= MAX_SHOWN ? " " + values : ""));
@@ -76,13 +76,5 @@ final class DistinctChanges {
       return upserted.table();
     }
     return change instanceof Change.ClusterSet set ? set.cluster() : (Record) change;
-  }
-
-  private static Object value(RecordComponent field, Record of) {
-    try {
-      return field.getAccessor().invoke(of);
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException(e);
-    }
   }
 }

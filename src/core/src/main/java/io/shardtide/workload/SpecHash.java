@@ -34,7 +34,7 @@ public final class SpecHash {
   private static CanonicalHash put(CanonicalHash hash, Record of, int first) {
     RecordComponent[] components = CanonicalHash.components(of);
     for (int i = 0; i < components.length; i++) {
-      Object value = CanonicalHash.value(components[i], of);
+      Object value = Reflected.value(components[i], of);
       if (i < first) {
         hash.put(value);
       } else if (!DEFAULTS.contains(value)) {

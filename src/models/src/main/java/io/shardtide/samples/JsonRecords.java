@@ -16,6 +16,7 @@ import io.shardtide.workload.DeviceMemory;
 import io.shardtide.workload.HashedStorage;
 import io.shardtide.workload.Named;
 import io.shardtide.workload.Names;
+import io.shardtide.workload.Reflected;
 import io.shardtide.workload.ReuseHistogram;
 import io.shardtide.workload.TableConstraints;
 import io.shardtide.workload.TableFeature;
@@ -25,7 +26,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Constructor;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
@@ -38,7 +38,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -113,28 +112,16 @@ final class JsonRecords {
     static Shape of(Class<?> type) {
       List<RecordComponent> components = List.of(type.getRecordComponents());
       Class<?>[] types = components.stream().map(RecordComponent::getType).toArray(Class<?>[]::new);
-      Constructor<?> constructor = reflected(() -> type.getDeclaredConstructor(types));
+      Constructor<?> constructor = Reflected.call(() -> type.getDeclaredConstructor(types));
       constructor.setAccessible(true);
       return new Shape(components, constructor);
-    }
-  }
-
-  private static <T> T reflected(Callable<T> call) {
-    try {
-      return call.call();
-    } catch (InvocationTargetException e) {
-      throw e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e);
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
     }
   }
 
   private static Map<String, Object> defaults(Record values, String... required) {
     return Arrays.stream(values.getClass().getRecordComponents())
         .filter(of -> !List.of(required).contains(of.getName()))
-        .collect(
-            Collectors.toMap(
-                RecordComponent::getName, of -> reflected(() -> of.getAccessor().invoke(values))));
+        .collect(Collectors.toMap(RecordComponent::getName, of -> Reflected.value(of, values)));
   }
 
   /** Parses a line that holds one object. */
@@ -177,7 +164,7 @@ final class JsonRecords {
               ? defaults.get(name)
               : value(name, shape.components.get(i).getGenericType(), json.path(name));
     }
-    return type.cast(reflected(() -> shape.constructor.newInstance(values)));
+    return type.cast(Reflected.call(() -> shape.constructor.newInstance(values)));
   }
 
   /** Completes an object by what its other fields say. */
@@ -256,7 +243,7 @@ final class JsonRecords {
     Shape shape = SHAPES.computeIfAbsent(type, Shape::of);
     if (shape.components.size() == 1 && shape.components.get(0).getType() == List.class) {
       Object list = value(field, shape.components.get(0).getGenericType(), json);
-      return reflected(() -> shape.constructor.newInstance(list));
+      return Reflected.call(() -> shape.constructor.newInstance(list));
     }
     check(json.isObject(), field, "an object", json);
     try {

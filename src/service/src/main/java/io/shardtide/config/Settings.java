@@ -8,8 +8,8 @@ import io.shardtide.state.TrainingPolicy;
 import io.shardtide.wire.Extension;
 import io.shardtide.workload.Named;
 import io.shardtide.workload.NumberRange;
+import io.shardtide.workload.Reflected;
 import io.shardtide.workload.UnknownHardware;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.RecordComponent;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -22,7 +22,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -298,22 +297,6 @@ public final class Settings {
     return KEYS.getOrDefault(component.getName(), prefix + dotted);
   }
 
-  /** Calls what a record has; throws what it throws. */
-  static <T> T reflected(Callable<T> call) {
-    try {
-      return call.call();
-    } catch (InvocationTargetException e) {
-      throw e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e);
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
-    }
-  }
-
-  /** Returns what a part has of a component. */
-  static Object value(Record part, RecordComponent component) {
-    return reflected(() -> component.getAccessor().invoke(part));
-  }
-
   private static Map<String, Setting> settings() {
     Map<String, Target> targets = new HashMap<>();
     addTargets(targets, "planning.", DEFAULTS.planning().quick());
@@ -335,7 +318,7 @@ public final class Settings {
 
   private static void addTargets(Map<String, Target> targets, String prefix, Record part) {
     for (RecordComponent component : part.getClass().getRecordComponents()) {
-      Object value = value(part, component);
+      Object value = Reflected.value(component, part);
       if (value instanceof Record inner) {
         addTargets(targets, prefix(component.getName()), inner);
       }
@@ -347,7 +330,7 @@ public final class Settings {
     Matcher name = RANGE.matcher(values);
     NumberRange range =
         name.lookingAt()
-            ? (NumberRange) reflected(() -> target.of().getField(name.group(1)).get(null))
+            ? (NumberRange) Reflected.call(() -> target.of().getField(name.group(1)).get(null))
             : ANY;
     String example = text(key, target.value());
     return new Setting(

@@ -8,6 +8,7 @@ import io.shardtide.plan.SearchSettings;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.ForUpgradeFrom;
 import io.shardtide.wire.Registry;
+import io.shardtide.workload.Reflected;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
@@ -208,11 +209,10 @@ public final class SettingsFile {
         Arrays.stream(components).map(RecordComponent::getType).toArray(Class<?>[]::new);
     Object[] filled =
         Arrays.stream(components)
-            .map(component -> value(component, Settings.value(defaults, component), prefix, outer))
+            .map(component -> value(component, Reflected.value(component, defaults), prefix, outer))
             .toArray();
     try {
-      return Settings.reflected(
-          () -> defaults.getClass().getConstructor(types).newInstance(filled));
+      return Reflected.call(() -> defaults.getClass().getConstructor(types).newInstance(filled));
     } catch (IllegalArgumentException e) {
       List<String> keys = TOGETHER.get(prefix);
       if (keys.stream().noneMatch(invalid::contains)) {
