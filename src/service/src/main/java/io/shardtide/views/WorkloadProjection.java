@@ -20,6 +20,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Plans, tables, measurements and problems of one workload. */
 final class WorkloadProjection {
@@ -212,10 +213,11 @@ final class WorkloadProjection {
 
   /** Returns the latest plans, the oldest first. */
   List<PlanSummary> plans() {
-    return plans.values().stream()
-        .map(plan -> complete(plan.summary()))
-        .sorted(PlanSummary.ORDER)
-        .toList();
+    return oldestFirst().map(this::complete).toList();
+  }
+
+  private Stream<PlanSummary> oldestFirst() {
+    return plans.values().stream().map(LocatedPlan::summary).sorted(PlanSummary.ORDER);
   }
 
   private PlanSummary complete(PlanSummary plan) {
@@ -258,9 +260,7 @@ final class WorkloadProjection {
   }
 
   private List<Double> steps() {
-    return plans.values().stream()
-        .map(LocatedPlan::summary)
-        .sorted(PlanSummary.ORDER)
+    return oldestFirst()
         .skip(Math.max(0, plans.size() - WorkloadRow.STEPS))
         .map(PlanSummary::predictedMs)
         .toList();
