@@ -3,6 +3,7 @@ package io.shardtide.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.testing.EarlierVersion;
+import io.shardtide.testing.RunningService;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -153,23 +154,13 @@ class ReleasePairsIT {
 
   /** Runs a command of a version as its program does, and returns what it prints. */
   private String run(String classPath, String... arguments) throws Exception {
-    List<String> command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx2g",
-                "-XX:+UseSerialGC",
-                "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
-                "-cp",
-                classPath,
-                Shardtide.class.getName()));
-    command.addAll(List.of(arguments));
     Path out = folder.resolve("out");
     Path err = folder.resolve("err");
-    ProcessBuilder builder =
-        new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
-    builder.environment().put("TF_CPP_MIN_LOG_LEVEL", "2");
-    Process process = builder.start();
+    Process process =
+        RunningService.program(List.of("-Xmx2g"), classPath, arguments)
+            .redirectOutput(out.toFile())
+            .redirectError(err.toFile())
+            .start();
     boolean ended = process.waitFor(MINUTES, TimeUnit.MINUTES);
     process.destroyForcibly();
     assertThat(ended && process.exitValue() == 0).as(Files.readString(err)).isTrue();

@@ -19,11 +19,7 @@ import io.shardtide.growth.ShardFill;
 import io.shardtide.growth.TableFill;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.plan.InfeasibleWorkload;
-import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.state.PlanningSettings;
-import io.shardtide.step.Planner;
-import io.shardtide.step.PlanningStep;
 import io.shardtide.step.WorkloadStep;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
@@ -47,7 +43,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -189,10 +184,7 @@ class EachEventEndsTest {
                       faults.in(
                           new PlanningTopology(
                               skeleton,
-                              new PlanningStep(
-                                  predictors,
-                                  PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                                  new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                              TopologyFixture.planning(predictors),
                               models,
                               Runnable::run,
                               task -> {},

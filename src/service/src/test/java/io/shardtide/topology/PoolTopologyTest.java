@@ -17,14 +17,12 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.allocation.AllocationRequest;
 import io.shardtide.allocation.Allocator;
-import io.shardtide.allocation.CurveStep;
 import io.shardtide.allocation.PoolStep;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.plan.PlanPrediction;
 import io.shardtide.plan.Replication;
-import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.pool.Allocation;
 import io.shardtide.pool.AllocationChange;
@@ -120,10 +118,7 @@ class PoolTopologyTest extends TopologyFixture {
                     skeleton ->
                         new CurvesTopology(
                             skeleton,
-                            new CurveStep(
-                                cluster -> predictors.of(cluster.hardware()),
-                                predictors::get,
-                                SearchSettings.QUICK),
+                            TopologyFixture.curves(predictors),
                             predictors::changes,
                             search -> {
                               searches++;

@@ -18,7 +18,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.shardtide.allocation.CurveStep;
 import io.shardtide.allocation.PoolStep;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.CostSampleBuilder;
@@ -32,7 +31,6 @@ import io.shardtide.growth.TableFill;
 import io.shardtide.learn.FeedbackStep;
 import io.shardtide.learn.RetrainingRun;
 import io.shardtide.models.ModelFiles;
-import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.pool.AllocationPolicy;
 import io.shardtide.pool.Claim;
@@ -40,11 +38,8 @@ import io.shardtide.pool.Pool;
 import io.shardtide.pool.PoolChange;
 import io.shardtide.pool.PoolNode;
 import io.shardtide.pool.PoolUpdate;
-import io.shardtide.state.PlanningSettings;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.state.TrainingPolicyBuilder;
-import io.shardtide.step.Planner;
-import io.shardtide.step.PlanningStep;
 import io.shardtide.step.WorkloadStep;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
@@ -240,10 +235,7 @@ class QuarantineTest {
                           faults.in(
                               new PlanningTopology(
                                   skeleton,
-                                  new PlanningStep(
-                                      predictors,
-                                      PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                                      new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                                  TopologyFixture.planning(predictors),
                                   () -> 0,
                                   Runnable::run,
                                   jobs::add,
@@ -277,10 +269,7 @@ class QuarantineTest {
                           faults.in(
                               new CurvesTopology(
                                   skeleton,
-                                  new CurveStep(
-                                      cluster -> predictors.of(cluster.hardware()),
-                                      predictors::get,
-                                      SearchSettings.QUICK),
+                                  TopologyFixture.curves(predictors),
                                   predictors::changes,
                                   jobs::add)));
           case POOL ->

@@ -10,6 +10,7 @@ import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
 import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 
+import io.shardtide.allocation.CurveStep;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.plan.InfeasibleWorkload;
 import io.shardtide.plan.SearchSettings;
@@ -124,6 +125,20 @@ abstract class TopologyFixture {
         Duration.ZERO,
         new CountDownLatch(1),
         new RegistryRetry.Listener() {});
+  }
+
+  /** Returns a step that plans each generation, at the same time and in no time. */
+  static PlanningStep planning(PlainPredictors predictors) {
+    return new PlanningStep(
+        predictors,
+        PlanningSettings.eachGeneration(SearchSettings.QUICK),
+        new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0));
+  }
+
+  /** Returns a step that predicts curves with quick searches. */
+  static CurveStep curves(PlainPredictors predictors) {
+    return new CurveStep(
+        cluster -> predictors.of(cluster.hardware()), predictors::get, SearchSettings.QUICK);
   }
 
   /** All are there. */

@@ -92,18 +92,28 @@ public record RunningService(Process process, Path home, Optional<String> token)
         made.toString());
   }
 
+  /** Starts fast, and stays small. */
   private static ProcessBuilder program(String classPath, String... arguments) {
-    List<String> command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Xmx512m",
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
-                "-cp",
-                classPath,
-                Shardtide.class.getName()));
+    return program(List.of("-Xmx512m", "-XX:TieredStopAtLevel=1"), classPath, arguments);
+  }
+
+  /**
+   * Returns how to start the program of a version.
+   *
+   * @param options of its JVM, beside those that it always has
+   */
+  public static ProcessBuilder program(
+      List<String> options, String classPath, String... arguments) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(options);
+    command.addAll(
+        List.of(
+            "-XX:+UseSerialGC",
+            "-Dorg.bytedeco.javacpp.maxphysicalbytes=0",
+            "-cp",
+            classPath,
+            Shardtide.class.getName()));
     command.addAll(List.of(arguments));
     ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().put("TF_CPP_MIN_LOG_LEVEL", "2");

@@ -8,12 +8,10 @@ import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
 import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 
-import io.shardtide.allocation.CurveStep;
 import io.shardtide.allocation.PoolStep;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.models.ModelFiles;
-import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.pool.Allocation;
 import io.shardtide.pool.AllocationPolicy;
@@ -23,9 +21,6 @@ import io.shardtide.pool.Pool;
 import io.shardtide.pool.PoolChange;
 import io.shardtide.pool.PoolNode;
 import io.shardtide.replay.RecordKind;
-import io.shardtide.state.PlanningSettings;
-import io.shardtide.step.Planner;
-import io.shardtide.step.PlanningStep;
 import io.shardtide.step.WorkloadStep;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
@@ -38,7 +33,6 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.WorkloadChange;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -123,10 +117,7 @@ public final class PoolLog implements AutoCloseable {
                     skeleton ->
                         new PlanningTopology(
                             skeleton,
-                            new PlanningStep(
-                                predictors,
-                                PlanningSettings.eachGeneration(SearchSettings.QUICK),
-                                new Planner(InstantSource.fixed(Fixtures.TIME), () -> 0)),
+                            TopologyFixture.planning(predictors),
                             () -> 0,
                             Runnable::run,
                             task -> {},
@@ -139,10 +130,7 @@ public final class PoolLog implements AutoCloseable {
                     skeleton ->
                         new CurvesTopology(
                             skeleton,
-                            new CurveStep(
-                                cluster -> predictors.of(cluster.hardware()),
-                                predictors::get,
-                                SearchSettings.QUICK),
+                            TopologyFixture.curves(predictors),
                             predictors::changes,
                             Runnable::run)));
     pool =
