@@ -3,7 +3,7 @@ package io.shardtide.bench;
 import io.shardtide.learn.PageHinkley;
 
 /** The drift detectors that are compared. */
-public enum DetectorKind {
+enum DetectorKind {
   /** The median of the latest deviations leaves a band. */
   MEDIAN_BAND("median-band"),
   /** An exponentially weighted mean leaves a band. */
@@ -22,7 +22,7 @@ public enum DetectorKind {
   }
 
   /** Returns the name for people. */
-  public String key() {
+  String key() {
     return key;
   }
 

@@ -15,8 +15,8 @@ import java.util.Optional;
 import java.util.Random;
 
 /**
- * The workloads that {@link RegretBenchmark} searches unless others are named: four of the demo,
- * and twelve random ones that are the same on every machine.
+ * The workloads that {@link RegretTest} searches: four of the demo, and twelve random ones that are
+ * the same on every machine.
  *
  * <p>A random table has
  *
@@ -31,7 +31,7 @@ import java.util.Random;
  * <p>Names say tables and devices, then what is special. Each workload has a seed of its own, so
  * that another one changes none: best known steps stay valid.
  */
-public final class RegretWorkloads {
+final class RegretWorkloads {
   private static final String NODES = "simulated-8xh100";
   private static final String H200 = "h200";
   private static final long GIB = 1L << 30;
@@ -56,7 +56,7 @@ public final class RegretWorkloads {
   private RegretWorkloads() {}
 
   /** Returns all workloads: small ones, on at most 16 devices, and three on 24 and 64. */
-  public static List<WorkloadTask> all() {
+  static List<WorkloadTask> all() {
     List<WorkloadTask> tasks = new ArrayList<>(demo());
     tasks.add(roomy("26x8", tables(26, 1), 8, NODES));
     tasks.add(full("60x8 full", tables(60, 2), 8, NODES, 0.9));

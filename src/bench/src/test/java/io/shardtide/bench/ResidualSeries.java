@@ -9,18 +9,18 @@ import java.util.TreeMap;
  * common to all devices and 4% of each device. Model error, which differs for each plan of 50
  * measurements: 2% common to all devices and 3% of each device.
  */
-public final class ResidualSeries {
+final class ResidualSeries {
   /** Number of devices. */
-  public static final int DEVICES = 4;
+  static final int DEVICES = 4;
 
   /** Number of measurements. */
-  public static final int LENGTH = 400;
+  static final int LENGTH = 400;
 
   /** Index of the first measurement after the change. */
-  public static final int ONSET = 200;
+  static final int ONSET = 200;
 
   /** The device that becomes slow in {@link SeriesKind#SLOW_DEVICE}. */
-  public static final int SLOW_DEVICE = 2;
+  static final int SLOW_DEVICE = 2;
 
   private static final int PLAN = 50;
   private static final double SHARED_NOISE = 0.02;
@@ -29,7 +29,7 @@ public final class ResidualSeries {
   private static final double PLAN_DEVICE_ERROR = 0.03;
 
   /** Kinds of changes. */
-  public enum SeriesKind {
+  enum SeriesKind {
     /** No change. */
     NO_CHANGE("no change", ExpectedAlarm.NONE),
     /** 3% of the measurements, in bursts of one to three, are 2 to 10 times as large. */
@@ -52,18 +52,18 @@ public final class ResidualSeries {
     }
 
     /** Returns the display name. */
-    public String title() {
+    String title() {
       return title;
     }
 
     /** Returns the alarm that a detector should raise. */
-    public ExpectedAlarm expected() {
+    ExpectedAlarm expected() {
       return expected;
     }
   }
 
   /** The alarm that a detector should raise after the onset. */
-  public enum ExpectedAlarm {
+  enum ExpectedAlarm {
     /** No alarm. */
     NONE,
     /** The model is wrong. */
@@ -84,7 +84,7 @@ public final class ResidualSeries {
    * @param kind kind of the change
    * @param seed seed of all random draws
    */
-  public ResidualSeries(SeriesKind kind, long seed) {
+  ResidualSeries(SeriesKind kind, long seed) {
     this.kind = kind;
     random = new Random(seed);
     // Discards the first draw, which is similar for consecutive seeds.
@@ -100,7 +100,7 @@ public final class ResidualSeries {
   }
 
   /** Returns the residuals of the next measurement by device number. */
-  public SortedMap<Integer, Double> next() {
+  SortedMap<Integer, Double> next() {
     if (time % PLAN == 0) {
       plan = PLAN_ERROR * random.nextGaussian();
       for (int d = 0; d < DEVICES; d++) {

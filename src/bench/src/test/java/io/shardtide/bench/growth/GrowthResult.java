@@ -25,7 +25,7 @@ import java.util.Optional;
  * @param memoryFull when the hashed tables exceeded memory, in days; empty if they did not
  * @param announced what was forecast of that, once a day
  */
-public record GrowthResult(
+record GrowthResult(
     double days,
     int resizes,
     int knownResizes,

@@ -10,19 +10,18 @@ package io.shardtide.bench.growth;
  *     doubles every 50 days
  * @param memory what the devices hold
  */
-public record GrowthScenario(
-    long seed, int days, int fixedTables, int hashedTables, MemoryLimit memory) {
+record GrowthScenario(long seed, int days, int fixedTables, int hashedTables, MemoryLimit memory) {
   /** Forecasts of four weeks are compared with what happened, and forecasts need two before. */
-  public static final int LEAST_DAYS = 60;
+  static final int LEAST_DAYS = 60;
 
   /** More are no better test, and take hours. */
-  public static final int MOST_TABLES = 1_000;
+  static final int MOST_TABLES = 1_000;
 
   /** Growth that doubles every 50 days exceeds the largest table later. */
   private static final int MOST_DAYS = 730;
 
   /** What the devices hold. */
-  public enum MemoryLimit {
+  enum MemoryLimit {
     /** What the tables need four weeks after the last day is 85% of it. */
     ENOUGH,
     /** It is full after two thirds of the days. */

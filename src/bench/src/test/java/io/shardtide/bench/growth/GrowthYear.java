@@ -17,14 +17,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.function.Consumer;
 
 /**
  * A simulated year of a workload whose hashed tables grow. Its trainer reports them every 6 hours,
  * and adopts a plan 6 hours after it was made; until then, a table has the capacity of the plan
  * before. Beside it, a planner that knows the future, with the same policy and delay.
  */
-public final class GrowthYear {
+final class GrowthYear {
   /** Hours between reports, and from a plan to its adoption. */
   private static final int REPORT_HOURS = 6;
 
@@ -58,23 +57,15 @@ public final class GrowthYear {
    * @param scenario what is simulated
    * @param bundle a model
    * @param predictor its towers
-   * @param progress receives the name of the next day
    */
-  public static GrowthResult run(
-      GrowthScenario scenario,
-      ModelBundle bundle,
-      TowerPredictor predictor,
-      Consumer<String> progress) {
-    return new GrowthYear(scenario, bundle, predictor).run(progress);
+  static GrowthResult run(GrowthScenario scenario, ModelBundle bundle, TowerPredictor predictor) {
+    return new GrowthYear(scenario, bundle, predictor).run();
   }
 
-  private GrowthResult run(Consumer<String> progress) {
+  private GrowthResult run() {
     int hours = scenario.days() * GrowingTable.HOURS;
     int hour = 0;
     while (hour < hours && !isOver()) {
-      if (hour % GrowingTable.HOURS == 0) {
-        progress.accept("day " + (hour / GrowingTable.HOURS + 1));
-      }
       if (hour % REPORT_HOURS == 0) {
         report(hour);
       }

@@ -5,7 +5,8 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.NearestModel;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
-import io.shardtide.learn.RetrainingRun;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;
@@ -21,7 +22,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
-import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
@@ -29,7 +29,7 @@ import java.util.stream.Stream;
  * runs there; its trainer reports noisy costs. Then other workloads of that machine are planned
  * with the model before, with the learned one, and with one that knows the machine.
  */
-public final class LearningBenchmark {
+final class LearningBenchmark {
   private static final String WORKLOAD = "learning";
 
   /** Standard deviation of each measured number, as a share of it. */
@@ -41,11 +41,13 @@ public final class LearningBenchmark {
   /** Reports from a change of a table to a background search. */
   private static final int SEARCH_AFTER = 2;
 
-  private final ModelBundle model;
-  private final RetrainingRun training;
-  private final Function<ModelBundle, TowerPredictor> towersOf;
-  private final PlanningSettings settings;
-  private final SearchSettings deep;
+  private static final SearchSettings QUICK = PlanningSettings.DEFAULTS.quick();
+  private static final SearchSettings DEEP =
+      SearchSettingsBuilder.builder(PlanningSettings.DEFAULTS.deep().orElse(QUICK))
+          .paybackSteps((long) SearchSettings.PAYBACK_STEPS.max())
+          .build();
+
+  private final ModelBundle model = ModelFiles.shippedForNodes();
 
   /**
    * A run of the benchmark.
@@ -59,7 +61,7 @@ public final class LearningBenchmark {
    * @param others number of other workloads
    * @param seed seed of tables, changes, noise and of how the machine differs
    */
-  public record Scenario(
+  record Scenario(
       MachineChange change,
       WorkloadShape shape,
       Reporters reporters,
@@ -75,31 +77,10 @@ public final class LearningBenchmark {
     }
   }
 
-  /**
-   * @param model the model before
-   * @param training retrains and decides
-   * @param towersOf opens the tower of a model
-   * @param settings when plans are made, and how
-   */
-  public LearningBenchmark(
-      ModelBundle model,
-      RetrainingRun training,
-      Function<ModelBundle, TowerPredictor> towersOf,
-      PlanningSettings settings) {
-    this.model = model;
-    this.training = training;
-    this.towersOf = towersOf;
-    this.settings = settings;
-    deep =
-        SearchSettingsBuilder.builder(settings.deep().orElse(settings.quick()))
-            .paybackSteps((long) SearchSettings.PAYBACK_STEPS.max())
-            .build();
-  }
-
   /** Runs a scenario. */
-  public LearningResult run(Scenario scenario) {
+  LearningResult run(Scenario scenario) {
     MachineChange change = scenario.change();
-    try (TowerPredictor towers = towersOf.apply(model)) {
+    try (TowerPredictor towers = new TensorFlowTowers(model)) {
       return run(
           scenario,
           SimulatedMachine.of(model, towers, MachineChange.NONE, scenario.seed()),
@@ -118,7 +99,7 @@ public final class LearningBenchmark {
     List<Change> changes = new ArrayList<>();
     changes.add(new Change.ClusterSet(cluster));
     original.forEach(table -> changes.add(new Change.TableUpserted(table)));
-    try (LearningLoop loop = new LearningLoop(WORKLOAD, first, training, towersOf, settings)) {
+    try (LearningLoop loop = new LearningLoop(WORKLOAD, first)) {
       loop.change(changes);
       loop.search();
       for (int i = 0; i < scenario.before() + scenario.reports(); i++) {
@@ -146,8 +127,8 @@ public final class LearningBenchmark {
     double learned = 0;
     double worst = 0;
     double known = 0;
-    try (TowerPredictor oldTowers = towersOf.apply(model);
-        TowerPredictor newTowers = towersOf.apply(loop.champion())) {
+    try (TowerPredictor oldTowers = new TensorFlowTowers(model);
+        TowerPredictor newTowers = new TensorFlowTowers(loop.champion())) {
       for (int w = 0; w < others; w++) {
         List<TableSpec> tables = scenario.shape().randomTables(new Random(OTHERS_SEED + w));
         ClusterSpec cluster = scenario.shape().cluster(tables, hardware(scenario));
@@ -199,9 +180,9 @@ public final class LearningBenchmark {
 
   private SearchResult.Found search(
       List<TablePrediction> predictions, ClusterSpec cluster, CostModel costs, PlanShards running) {
-    SearchResult.Found first = search(predictions, cluster, costs, running, settings.quick());
+    SearchResult.Found first = search(predictions, cluster, costs, running, QUICK);
     PlanShards next = new PlanShards(first.shards(), cluster.devices());
-    return search(predictions, cluster, costs, next, deep);
+    return search(predictions, cluster, costs, next, DEEP);
   }
 
   private static SearchResult.Found search(

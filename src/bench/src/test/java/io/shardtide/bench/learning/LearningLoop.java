@@ -7,6 +7,8 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
+import io.shardtide.cost.retraining.Retraining;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.learn.Feedback;
 import io.shardtide.learn.FeedbackStep;
 import io.shardtide.learn.FeedbackTables;
@@ -18,6 +20,7 @@ import io.shardtide.state.AcceptedStatus;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.ModelDecision;
 import io.shardtide.state.PlanningSettings;
+import io.shardtide.state.TrainingPolicy;
 import io.shardtide.state.TrainingState;
 import io.shardtide.step.Planner;
 import io.shardtide.step.PlanningOutcome;
@@ -45,7 +48,6 @@ import java.util.Random;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.UUID;
-import java.util.function.Function;
 
 /**
  * The real steps of the service, one after another, on a simulated machine: a workload whose tables
@@ -56,15 +58,20 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   private static final int STEPS_PER_REPORT = 10;
 
   private final String workload;
-  private final RetrainingRun training;
-  private final Function<ModelBundle, TowerPredictor> towersOf;
-  private final PlanningSettings settings;
+  private final RetrainingRun training =
+      new RetrainingRun(
+          Retraining::retrain,
+          TensorFlowTowers::new,
+          TrainingPolicy.DEFAULTS,
+          InstantSource.system());
   private final Workloads workloads = Workloads.inMemory();
   private final PlanningTables planned = PlanningTables.inMemory();
   private final Map<String, AcceptedStatus> accepted = new HashMap<>();
   private final FeedbackTables compared = FeedbackTables.inMemory(accepted);
   private final WorkloadStep predicting = new WorkloadStep(this);
-  private final PlanningStep planning;
+  private final PlanningStep planning =
+      new PlanningStep(
+          this, PlanningSettings.DEFAULTS, new Planner(InstantSource.fixed(TIME), () -> 0));
   private final FeedbackStep feedback =
       new FeedbackStep(id -> get(id).bundle().proxyHardware().isPresent());
   private final Map<String, CostModel> models = new HashMap<>();
@@ -82,28 +89,16 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   /**
    * @param workload id of the workload
    * @param model the first model
-   * @param training retrains and decides
-   * @param towersOf opens the tower of a model
-   * @param settings when plans are made, and how
    */
-  LearningLoop(
-      String workload,
-      ModelBundle model,
-      RetrainingRun training,
-      Function<ModelBundle, TowerPredictor> towersOf,
-      PlanningSettings settings) {
+  LearningLoop(String workload, ModelBundle model) {
     this.workload = workload;
-    this.training = training;
-    this.towersOf = towersOf;
-    this.settings = settings;
-    planning = new PlanningStep(this, settings, new Planner(InstantSource.fixed(TIME), () -> 0));
     takeOver(model);
   }
 
   private void takeOver(ModelBundle model) {
     champion = model;
     models.put(model.modelId(), new CostModel(model));
-    predictor = towersOf.apply(model);
+    predictor = new TensorFlowTowers(model);
     opened.add(predictor);
   }
 
@@ -177,13 +172,10 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
 
   /** Searches in the background. */
   void search() {
-    if (settings.deep().isPresent()) {
-      planning
-          .backgroundSearch(planned, workload)
-          .ifPresent(
-              task ->
-                  planning.finish(planned, task, planning.search(task)).ifPresent(this::publish));
-    }
+    planning
+        .backgroundSearch(planned, workload)
+        .ifPresent(
+            task -> planning.finish(planned, task, planning.search(task)).ifPresent(this::publish));
   }
 
   /** Returns the running plan. */

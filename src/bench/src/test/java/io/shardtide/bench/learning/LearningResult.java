@@ -17,7 +17,7 @@ import java.util.List;
  * @param reshards number of plans that moved shards
  * @param decisions decisions about retrained models
  */
-public record LearningResult(
+record LearningResult(
     double errorBefore,
     double errorAfter,
     double learned,
@@ -27,17 +27,17 @@ public record LearningResult(
     int reshards,
     List<ModelDecision> decisions) {
   /** Copies what may change. */
-  public LearningResult {
+  LearningResult {
     decisions = List.copyOf(decisions);
   }
 
   /** Returns the share of a knowing model's gain that the learned one has; NaN without a gain. */
-  public double shareOfGain() {
+  double shareOfGain() {
     return known < 1 ? (1 - learned) / (1 - known) : Double.NaN;
   }
 
   /** Returns how many models took over. */
-  public long takeovers() {
+  long takeovers() {
     return decisions.stream().filter(ModelDecision::published).count();
   }
 }

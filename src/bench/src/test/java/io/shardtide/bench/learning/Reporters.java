@@ -4,7 +4,7 @@ import io.shardtide.bench.learning.SimulatedMachine.SimulatedStep;
 import java.util.Random;
 
 /** How right the reports of trainers are. */
-public enum Reporters {
+enum Reporters {
   /** All are right, up to noise. */
   RIGHT,
   /** A fifth of the computations and collectives is 0.4 to 2.5 times what it was. */

@@ -19,7 +19,7 @@ import java.util.Random;
  * @param memoryShare device memory of all devices, as a share of the tables' bytes; below 1 tables
  *     are cached
  */
-public record WorkloadShape(int tables, int nodes, double memoryShare) {
+record WorkloadShape(int tables, int nodes, double memoryShare) {
   private static final int DEVICES_PER_NODE = 8;
   private static final int BATCH_SIZE = 65_536;
   private static final int[] WIDTHS = {16, 32, 64, 128, 256};

@@ -1,5 +1,6 @@
 package io.shardtide.bench.soak;
 
+import io.shardtide.bench.Figures;
 import io.shardtide.bench.soak.FaultSchedule.ScheduledFault;
 import io.shardtide.client.Endpoint;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
@@ -22,7 +23,7 @@ import org.apache.kafka.clients.CommonClientConfigs;
  * Lets three brokers, three planners and two registries work under load for minutes, does to them
  * what happens in production, and checks afterwards that all guarantees held.
  */
-public final class Soak {
+final class Soak {
   /** No fault takes longer to recover from; an event without an answer then is lost. */
   private static final Duration PATIENCE = Duration.ofMinutes(3);
 
@@ -41,10 +42,10 @@ public final class Soak {
    * @param perSecond changes a second, of all workloads
    * @param faults the faults to draw from; empty for all
    */
-  public record SoakOptions(
+  record SoakOptions(
       Duration lasting, long seed, int workloads, double perSecond, Set<FaultKind> faults) {
     /** Copies what may change. */
-    public SoakOptions {
+    SoakOptions {
       faults = Set.copyOf(faults);
     }
   }
@@ -68,23 +69,21 @@ public final class Soak {
     }
   }
 
-  private Soak(SoakOptions options, Consumer<String> progress) {
+  /**
+   * @param progress receives a line for each fault, and for each part of the soak
+   */
+  Soak(SoakOptions options, Consumer<String> progress) {
     this.options = options;
     this.progress = progress;
   }
 
   /**
-   * Runs a soak.
+   * Runs a soak, prints what each kind of fault cost, and returns whether all guarantees held and
+   * all events were answered.
    *
    * @param directory an empty folder for everything that its processes write
-   * @param progress receives a line for each fault, and for each part of the soak
    */
-  public static SoakResult run(SoakOptions options, Path directory, Consumer<String> progress)
-      throws IOException, InterruptedException {
-    return new Soak(options, progress).run(directory);
-  }
-
-  private SoakResult run(Path directory) throws IOException, InterruptedException {
+  boolean run(Path directory) throws IOException, InterruptedException {
     progress.accept("starting three brokers, two registries and three planners");
     try (SoakCluster cluster = SoakCluster.start(directory);
         Injector injector = new Injector(cluster)) {
@@ -125,7 +124,17 @@ public final class Soak {
       // Whatever they still do in the background is on the log when they have stopped.
       cluster.planners().forEach(JavaProcess::stop);
       progress.accept("checking the log");
-      return result(check(cluster));
+      SoakReport report = check(cluster);
+      progress.accept(costs().toString());
+      progress.accept(
+          "%,d events answered, median %.2f s, p99 %.2f s; %,d without an answer%n%n%s"
+              .formatted(
+                  waits.ended(),
+                  seconds(waits.quantile(0.5)),
+                  seconds(waits.quantile(0.99)),
+                  waits.open(),
+                  report));
+      return report.isClean() && waits.open() == 0;
     }
   }
 
@@ -203,36 +212,44 @@ public final class Soak {
     }
   }
 
-  private SoakResult result(SoakReport report) {
-    List<SoakResult.FaultCost> costs = new ArrayList<>();
+  private static double seconds(Duration duration) {
+    return duration.toMillis() / 1e3;
+  }
+
+  /**
+   * Of each kind of fault: the longest time that a publisher waited for an answer, of changes that
+   * it sent while the fault lasted, and after its end, before the next one.
+   */
+  private Figures costs() {
+    Figures costs =
+        new Figures(
+            "fault, longest wait in s",
+            "times | median | most | after its end | errors at publishers | alerts");
     long now = System.nanoTime();
     for (FaultKind kind : FaultKind.values()) {
       List<InjectedFault> ofKind =
           faults.stream().filter(fault -> fault.fault().kind() == kind).toList();
-      List<Duration> longest =
+      double[] longest =
           ofKind.stream()
-              .map(fault -> waits.longest(fault.fromNanos(), fault.mendedNanos(), now))
+              .mapToDouble(f -> seconds(waits.longest(f.fromNanos(), f.mendedNanos(), now)))
               .sorted()
-              .toList();
-      Duration afterwards =
-          ofKind.stream()
-              .map(fault -> waits.longest(fault.mendedNanos(), fault.toNanos(), now))
-              .max(Duration::compareTo)
-              .orElse(Duration.ZERO);
-      if (!longest.isEmpty()) {
+              .toArray();
+      if (longest.length > 0) {
         costs.add(
-            new SoakResult.FaultCost(
-                kind.shown(),
-                longest.size(),
-                longest.get(longest.size() / 2),
-                longest.get(longest.size() - 1),
-                afterwards,
-                ofKind.stream().mapToLong(InjectedFault::failures).sum(),
-                kind.alert(),
-                (int) ofKind.stream().filter(InjectedFault::isNamed).count()));
+            kind.shown(),
+            "%d | %.2f | %.2f | %.2f | %d | %s %d",
+            longest.length,
+            longest[longest.length / 2],
+            longest[longest.length - 1],
+            ofKind.stream()
+                .mapToDouble(f -> seconds(waits.longest(f.mendedNanos(), f.toNanos(), now)))
+                .max()
+                .orElseThrow(),
+            ofKind.stream().mapToLong(InjectedFault::failures).sum(),
+            kind.alert().orElse("none"),
+            ofKind.stream().filter(InjectedFault::isNamed).count());
       }
     }
-    return new SoakResult(
-        report, costs, waits.ended(), waits.open(), waits.quantile(0.5), waits.quantile(0.99));
+    return costs;
   }
 }

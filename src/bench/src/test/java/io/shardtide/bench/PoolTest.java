@@ -1,5 +1,7 @@
 package io.shardtide.bench;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.shardtide.allocation.AllocationRequest;
 import io.shardtide.allocation.Allocator;
 import io.shardtide.allocation.Curve;
@@ -29,27 +31,27 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 import java.util.UUID;
-import java.util.function.Consumer;
-import java.util.stream.DoubleStream;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 
-/** Time and quality of the allocation of random pools. Costs are those of the simulated nodes. */
-public final class PoolBenchmark implements AutoCloseable {
+/**
+ * Time and quality of the allocation of random pools, {@code -Dbench.pools=50} of them with {@code
+ * -Dbench.workloads=20} and {@code -Dbench.devices=512}. Costs are those of the simulated nodes.
+ */
+@Tag("nightly")
+class PoolTest {
+  private static final int POOLS = Integer.getInteger("bench.pools", 2);
+  private static final int WORKLOADS = Integer.getInteger("bench.workloads", 4);
+  private static final int DEVICES = Integer.getInteger("bench.devices", 64);
   private static final String NODE = "node-0007";
 
   private final ModelBundle bundle = ModelFiles.shippedForNodes();
   private final TensorFlowTowers towers = new TensorFlowTowers(bundle);
   private final CurveSearch search =
       new CurveSearch(towers, new CostModel(bundle), SearchSettings.DEFAULTS);
-  private final Consumer<String> progress;
-
-  /**
-   * One figure over all pools.
-   *
-   * @param name what was measured
-   * @param median its median
-   * @param worst the worst: the longest time, the least ratio, the most workloads
-   */
-  public record PoolFigure(String name, String median, String worst) {}
 
   /** What was measured of one pool. */
   private record PoolRun(
@@ -59,46 +61,47 @@ public final class PoolBenchmark implements AutoCloseable {
       double nodeMs,
       double overEqual,
       double ofOptimum,
-      boolean isExact,
-      int adjusted) {}
+      double adjusted) {}
 
-  /**
-   * @param progress receives the name of the next pool
-   */
-  public PoolBenchmark(Consumer<String> progress) {
-    this.progress = progress;
+  @AfterEach
+  void close() {
+    towers.close();
   }
 
-  /**
-   * Measures random pools.
-   *
-   * @param pools number of pools, at least 1
-   * @param workloads workloads of each, at least 1
-   * @param devices devices of each, a multiple of 8
-   * @param policy the policy
-   */
-  public List<PoolFigure> run(int pools, int workloads, int devices, AllocationPolicy policy) {
-    List<PoolRun> runs = new ArrayList<>();
-    for (int p = 0; p < pools; p++) {
-      progress.accept("pool %d of %d".formatted(p + 1, pools));
-      runs.add(run(RandomPool.of(workloads, devices, bundle.hardware(), p + 1), policy));
-    }
-    return List.of(
-        new PoolFigure("first pool, from cold", "", ms(runs.get(0).coldMs())),
-        times("all curves and the allocation", runs.stream().mapToDouble(PoolRun::coldMs)),
-        times("of which curves", runs.stream().mapToDouble(PoolRun::curvesMs)),
-        times("one table changed", runs.stream().mapToDouble(PoolRun::tableMs)),
-        times("one node lost", runs.stream().mapToDouble(PoolRun::nodeMs)),
-        ratios("throughput / equal shares", runs.stream().mapToDouble(PoolRun::overEqual)),
-        ratios("throughput / upper bound", runs.stream().mapToDouble(PoolRun::ofOptimum)),
-        new PoolFigure(
-            "proven optimal",
-            "%d of %d".formatted(runs.stream().filter(PoolRun::isExact).count(), pools),
-            ""),
-        new PoolFigure(
-            "workloads adjusted, one node lost",
-            "",
-            Integer.toString(runs.stream().mapToInt(PoolRun::adjusted).max().orElse(0))));
+  @Test
+  void pools_are_allocated_near_the_upper_bound() {
+    List<PoolRun> runs =
+        IntStream.rangeClosed(1, POOLS)
+            .mapToObj(
+                seed ->
+                    run(
+                        RandomPool.of(WORKLOADS, DEVICES, bundle.hardware(), seed),
+                        AllocationPolicy.DEFAULTS))
+            .toList();
+    Figures figures = new Figures("%d pools".formatted(POOLS), "least | median | most");
+    add(figures, "all curves and the allocation, ms", runs, PoolRun::coldMs);
+    add(figures, "of which curves, ms", runs, PoolRun::curvesMs);
+    add(figures, "one table changed, ms", runs, PoolRun::tableMs);
+    add(figures, "one node lost, ms", runs, PoolRun::nodeMs);
+    add(figures, "throughput / equal shares", runs, PoolRun::overEqual);
+    add(figures, "throughput / upper bound", runs, PoolRun::ofOptimum);
+    add(figures, "workloads adjusted, one node lost", runs, PoolRun::adjusted);
+    long optimal = runs.stream().filter(run -> run.ofOptimum() == 1).count();
+    figures.add("proven optimal", "%d | | ", optimal);
+    System.out.println(figures);
+    assertThat(runs)
+        .allSatisfy(
+            run -> {
+              assertThat(run.ofOptimum()).isBetween(0.97, 1.0);
+              assertThat(run.overEqual()).isGreaterThan(0.99);
+              assertThat(run.adjusted()).isBetween(0.0, 4.0);
+            });
+  }
+
+  private static void add(
+      Figures figures, String name, List<PoolRun> runs, ToDoubleFunction<PoolRun> of) {
+    double[] sorted = runs.stream().mapToDouble(of).sorted().toArray();
+    figures.add(name, "%,.3f | %,.3f | %,.3f", sorted[0], sorted[POOLS / 2], sorted[POOLS - 1]);
   }
 
   private PoolRun run(RandomPool pool, AllocationPolicy policy) {
@@ -152,7 +155,6 @@ public final class PoolBenchmark implements AutoCloseable {
         nodeMs,
         first.quality().weightedThroughput() / EqualShares.weightedThroughput(request),
         1 - first.quality().gap(),
-        first.quality().gap() == 0,
         after.quality().adjusted());
   }
 
@@ -173,25 +175,5 @@ public final class PoolBenchmark implements AutoCloseable {
 
   private static double since(long start) {
     return (System.nanoTime() - start) / 1e6;
-  }
-
-  private static PoolFigure times(String name, DoubleStream values) {
-    double[] sorted = values.sorted().toArray();
-    return new PoolFigure(name, ms(sorted[sorted.length / 2]), ms(sorted[sorted.length - 1]));
-  }
-
-  private static PoolFigure ratios(String name, DoubleStream values) {
-    double[] sorted = values.sorted().toArray();
-    return new PoolFigure(
-        name, "%.3f".formatted(sorted[sorted.length / 2]), "%.3f".formatted(sorted[0]));
-  }
-
-  private static String ms(double ms) {
-    return "%,.0f ms".formatted(ms);
-  }
-
-  @Override
-  public void close() {
-    towers.close();
   }
 }

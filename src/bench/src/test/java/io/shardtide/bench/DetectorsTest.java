@@ -1,5 +1,7 @@
 package io.shardtide.bench;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.shardtide.bench.ResidualSeries.ExpectedAlarm;
 import io.shardtide.bench.ResidualSeries.SeriesKind;
 import io.shardtide.learn.Attribution;
@@ -9,68 +11,51 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
-import java.util.function.Consumer;
 import org.hipparchus.stat.descriptive.rank.Median;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
-/** Compares drift detectors on residual series of known truth: detection, delay, cost. */
-public final class DetectorBenchmark {
+/**
+ * Compares drift detectors on residual series of known truth: detection, delay, false alarms, time.
+ * {@code -Dbench.series=100} is the number of series of each kind.
+ */
+class DetectorsTest {
+  private static final int SERIES = Integer.getInteger("bench.series", 2);
+  private static final long SEED = 1;
   private static final int TIMED_VALUES = 50_000;
   private static final int TIMED_RUNS = 15;
 
-  private DetectorBenchmark() {}
-
-  /**
-   * Results of a detector on one kind of series.
-   *
-   * @param detector the detector
-   * @param series the kind of series
-   * @param detected share of the series with the expected alarm; NaN if none is expected
-   * @param delay median number of measurements from the onset to the expected alarm; NaN without
-   *     any
-   * @param falseAlarms other alarms per 1,000 measurements
-   * @param nanos time of the detector per value, in nanoseconds
-   */
-  public record DetectorRow(
-      DetectorKind detector,
-      SeriesKind series,
-      double detected,
-      double delay,
-      double falseAlarms,
-      double nanos) {}
-
-  /**
-   * Runs all detectors on the same series.
-   *
-   * @param seed seed of the series
-   * @param count number of series of each kind, at least 1
-   * @param progress receives the name of each detector
-   * @throws IllegalArgumentException if {@code count} is out of range
-   */
-  public static List<DetectorRow> run(long seed, int count, Consumer<String> progress) {
-    if (count < 1) {
-      throw new IllegalArgumentException("series must be at least 1, got %d".formatted(count));
-    }
-    List<DetectorRow> rows = new ArrayList<>();
-    for (DetectorKind detector : DetectorKind.values()) {
-      progress.accept(detector.key());
-      double nanos = nanos(detector);
-      for (SeriesKind kind : SeriesKind.values()) {
-        Tally tally = new Tally();
-        for (int s = 0; s < count; s++) {
-          run(new ResidualSeries(kind, seed + s), kind, detector, tally);
-        }
-        boolean hasExpected = kind.expected() != ExpectedAlarm.NONE;
-        rows.add(
-            new DetectorRow(
-                detector,
-                kind,
-                hasExpected ? (double) tally.delays.size() / count : Double.NaN,
-                tally.medianDelay(),
-                1000.0 * tally.falseAlarms / tally.measurements,
-                nanos));
+  @ParameterizedTest
+  @EnumSource
+  @Tag("nightly")
+  void every_change_is_detected(DetectorKind detector) {
+    double nanos = nanos(detector);
+    Figures figures =
+        new Figures(
+            detector.key(), "detected %% | median delay | false alarms per 1,000 | ns per value");
+    for (SeriesKind kind : SeriesKind.values()) {
+      Tally tally = new Tally();
+      for (int s = 0; s < SERIES; s++) {
+        run(new ResidualSeries(kind, SEED + s), kind, detector, tally);
+      }
+      double falseAlarms = 1000.0 * tally.falseAlarms / tally.measurements;
+      figures.add(
+          kind.title(),
+          "%.0f | %.0f | %.2f | %.0f",
+          100.0 * tally.delays.size() / SERIES,
+          tally.medianDelay(),
+          falseAlarms,
+          nanos);
+      assertThat(falseAlarms).as(kind.title()).isLessThan(50);
+      if (kind.expected() == ExpectedAlarm.NONE) {
+        assertThat(tally.delays).isEmpty();
+      } else if (SERIES == 2) {
+        // The series are seeded: every detector detects every change of these.
+        assertThat(tally.delays).as(kind.title()).hasSize(2);
       }
     }
-    return rows;
+    System.out.println(figures);
   }
 
   /** Counts over the series of one kind. */
