@@ -37,12 +37,12 @@ final class WorkloadProjection {
   private final Map<String, LocatedPlan> plans = new HashMap<>();
   private final Map<String, PlanStatus> states = new HashMap<>();
   private final Deque<MeasuredStep> measured = new ArrayDeque<>();
-  private final TreeMap<String, TableSummary> tables = new TreeMap<>();
-  private Optional<ClusterSpec> cluster = Optional.empty();
-  private Optional<Instant> changedAt = Optional.empty();
+  final TreeMap<String, TableSummary> tables = new TreeMap<>();
+  Optional<ClusterSpec> cluster = Optional.empty();
+  Optional<Instant> changedAt = Optional.empty();
   private Optional<InfeasibleWorkload> infeasible = Optional.empty();
-  private Optional<DriftAlarm> alarm = Optional.empty();
-  private Optional<WorkloadForecasts> forecasts = Optional.empty();
+  Optional<DriftAlarm> alarm = Optional.empty();
+  Optional<WorkloadForecasts> forecasts = Optional.empty();
   private Optional<PlanSummary> latest = Optional.empty();
   private long generation;
   private long clusterGeneration;
@@ -130,10 +130,6 @@ final class WorkloadProjection {
     }
   }
 
-  void tableDropped(String table) {
-    tables.remove(table);
-  }
-
   /** The tombstone of the workload's own record; those of its tables are on other partitions. */
   void predictionsDeleted() {
     hasOwnRecord = false;
@@ -152,46 +148,17 @@ final class WorkloadProjection {
     }
   }
 
-  void apply(DriftAlarm raised) {
-    alarm = Optional.of(raised);
-  }
-
-  void apply(WorkloadForecasts newest) {
-    forecasts = Optional.of(newest);
-  }
-
   /** The tombstone of the workload on current-forecasts. */
   void forecastsDeleted() {
     forecasts = Optional.empty();
-  }
-
-  void changed(Instant writtenAt) {
-    changedAt = Optional.of(writtenAt);
   }
 
   Optional<LocatedPlan> plan(String planId) {
     return Optional.ofNullable(plans.get(planId));
   }
 
-  /** Returns a plan with what is known of it besides; empty if it is not kept. */
-  Optional<PlanSummary> summary(String planId) {
-    return plan(planId).map(plan -> complete(plan.summary()));
-  }
-
-  Optional<ClusterSpec> cluster() {
-    return cluster;
-  }
-
   Optional<InfeasibleWorkload> infeasible() {
     return infeasible.filter(i -> i.generation() > plannedGeneration());
-  }
-
-  Optional<WorkloadForecasts> forecasts() {
-    return forecasts;
-  }
-
-  Map<String, TableSummary> tables() {
-    return tables;
   }
 
   List<MeasuredStep> measured() {
