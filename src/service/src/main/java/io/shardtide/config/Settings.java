@@ -86,25 +86,6 @@ public final class Settings {
           "schedule", "training.schedule.hours",
           "token", HTTP_TOKEN);
 
-  private static final Map<String, Function<String, Object>> PARSERS =
-      Map.of(
-          "bootstrap.servers",
-          Values::brokers,
-          REGISTRY_URL,
-          Values::url,
-          "state.directory",
-          Values::path,
-          "topics.prefix",
-          Values::prefix,
-          "models",
-          Values::files,
-          "models.unknown.hardware",
-          Values::unknownHardware,
-          "http.host",
-          Values::host,
-          HTTP_TOKEN,
-          Values::token);
-
   private static final Pattern RANGE = Pattern.compile("\\{(\\w+)}");
   private static final NumberRange ANY =
       NumberRange.of(Double.NEGATIVE_INFINITY, Double.POSITIVE_INFINITY);
@@ -359,7 +340,21 @@ public final class Settings {
       case "long" -> text -> Values.whole(text, range);
       case "double" -> text -> Values.real(text, range);
       case "Duration" -> text -> Duration.of(Values.whole(text, range), unit(key));
-      default -> PARSERS.get(key);
+      default -> parser(key);
+    };
+  }
+
+  private static Function<String, Object> parser(String key) {
+    return switch (key) {
+      case "bootstrap.servers" -> Values::brokers;
+      case REGISTRY_URL -> Values::url;
+      case "state.directory" -> Values::path;
+      case "topics.prefix" -> Values::prefix;
+      case "models" -> Values::files;
+      case "models.unknown.hardware" -> Values::unknownHardware;
+      case "http.host" -> Values::host;
+      case HTTP_TOKEN -> Values::token;
+      default -> throw new IllegalStateException(key + " needs a parser");
     };
   }
 

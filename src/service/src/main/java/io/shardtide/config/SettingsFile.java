@@ -121,7 +121,16 @@ public final class SettingsFile {
    */
   static ServiceSettings parse(String name, String text, Consumer<String> warnings) {
     List<String> twice = new ArrayList<>();
-    Lines lines = new Lines(twice);
+    Properties lines =
+        new Properties() {
+          @Override
+          public synchronized Object put(Object key, Object value) {
+            if (containsKey(key)) {
+              twice.add("%s is repeated; remove all but one.".formatted(key));
+            }
+            return super.put(key, value);
+          }
+        };
     try (Reader reader = new StringReader(text)) {
       lines.load(reader);
     } catch (IOException | IllegalArgumentException e) {
@@ -173,26 +182,6 @@ public final class SettingsFile {
       warnings.accept("%s=%s %s; remove it.".formatted(key, left, since));
     } else if (value != null) {
       problems.add("%s must be %s, got \"%s\": %s; remove it.".formatted(key, left, value, reason));
-    }
-  }
-
-  /** Properties that notice repeated keys. */
-  private static final class Lines extends Properties {
-    private static final long serialVersionUID = 1L;
-
-    private final transient List<String> twice;
-
-    Lines(List<String> twice) {
-      this.twice = twice;
-    }
-
-    @Override
-    public synchronized Object put(Object key, Object value) {
-      Object before = super.put(key, value);
-      if (before != null) {
-        twice.add("%s is repeated; remove all but one.".formatted(key));
-      }
-      return before;
     }
   }
 
