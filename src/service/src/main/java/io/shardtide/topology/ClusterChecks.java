@@ -53,12 +53,12 @@ public final class ClusterChecks {
 
   private ClusterChecks(ServiceSettings settings) {
     this.settings = settings;
-    topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
+    topics = settings.topicsInUse();
     checks.put("versions", this::versions);
     checks.put("limits", this::limits);
     checks.put("rights", () -> RightsCheck.of(admin, Acls.Role.PLANNER, settings));
     checks.put("dashboard rights", () -> RightsCheck.of(admin, Acls.Role.DASHBOARD, settings));
-    checks.put("topics", () -> TopicCheck.compare(admin, topics, settings));
+    checks.put("topics", () -> TopicCheck.compare(admin, settings));
     checks.put("replicas", this::replicas);
     checks.put("state", this::state);
     checks.put("quarantine", () -> announced(QUARANTINE, "of this version", QuarantineCheck::read));

@@ -21,10 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.Topology;
@@ -213,7 +210,6 @@ public class PlannerService implements AutoCloseable {
 
   /** Creates missing topics and checks all; returns them with their limits and partitions. */
   private static Topics checkTopics(ServiceSettings settings) throws Exception {
-    Topics topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
     return Retry.untilAvailable(
         "Kafka at " + settings.connection().bootstrapServers(),
         () -> {
@@ -222,26 +218,18 @@ public class PlannerService implements AutoCloseable {
             KafkaAnswers.cluster(admin).nodes().get();
             // Before topics are created: the cluster may be the wrong one.
             StateCheck.stateDirectory(admin, settings);
-            List<TopicDifference> harmless = TopicCheck.run(admin, topics, settings);
-            Map<String, Integer> partitions = TopicCheck.partitions(admin, topics, settings);
+            TopicCheck checked = TopicCheck.run(admin, settings);
             StateCheck.changelogs(admin, settings);
             Optional<CheckResult> lost = OffsetsCheck.find(admin, settings);
             if (lost.isPresent()) {
               throw new IllegalStateException(lost.get().text());
             }
-            if (!harmless.isEmpty()) {
+            if (!checked.harmless().isEmpty()) {
               log.warn(
                   "Topics or limits differ from what is expected, harmlessly:\n{}",
-                  TopicCheck.describe(harmless));
+                  TopicCheck.describe(checked.harmless()));
             }
-            return topics
-                .withPartitions(partitions)
-                .limitedTo(
-                    harmless.stream()
-                        .filter(d -> d.setting().equals(TopicConfig.MAX_MESSAGE_BYTES_CONFIG))
-                        .collect(
-                            Collectors.toMap(
-                                TopicDifference::topic, d -> Integer.valueOf(d.found()))));
+            return checked.topics();
           }
         });
   }
@@ -250,7 +238,7 @@ public class PlannerService implements AutoCloseable {
     Properties properties = StreamsProperties.of(name, settings);
     RegistryRetry retry =
         new RegistryRetry(
-            name, StreamsProperties.registryWait(properties), closing, parts.health());
+            name, StreamsProperties.registryWait(properties), closing, parts.health()::waiting);
     Topology topology =
         new Skeleton(name, registry, topics, parts.metrics(), retry)
             .topology(skeleton -> processor(skeleton, models));
@@ -265,7 +253,7 @@ public class PlannerService implements AutoCloseable {
               reason);
           log.debug("Stack trace of the failure", error);
           parts.health().failed(name, reason);
-          pauseBeforeRestart();
+          retry.pause(RESTART_PAUSE.toMillis());
           return StreamThreadExceptionResponse.REPLACE_THREAD;
         });
     kafkaStreams.setGlobalStateRestoreListener(new RestoreLog(name, parts.metrics()));
@@ -288,16 +276,6 @@ public class PlannerService implements AutoCloseable {
             e);
       }
       throw e;
-    }
-  }
-
-  private void pauseBeforeRestart() {
-    try {
-      if (closing.await(RESTART_PAUSE.toMillis(), TimeUnit.MILLISECONDS)) {
-        log.debug("The service closes before the stream thread is replaced");
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
     }
   }
 }

@@ -4,7 +4,6 @@ import io.shardtide.config.ServiceSettings;
 import io.shardtide.log.DaemonThreads;
 import io.shardtide.tls.OwnCertificate;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topics;
 import io.shardtide.workload.Quarantine;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -31,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * Health of each part of the service. A background thread probes Kafka, the registry and the disk
  * every two seconds, so that callers do not wait for an unavailable server.
  */
-public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listener {
+public final class ServiceHealth implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ServiceHealth.class);
 
   private static final long PERIOD_MS = 2_000;
@@ -124,14 +123,9 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     return failures.computeIfAbsent(topology, name -> new ThreadFailures());
   }
 
-  @Override
-  public void waiting(TopologyName topology, String reason) {
-    waits.put(topology, reason);
-  }
-
-  @Override
-  public void resumed(TopologyName topology) {
-    waits.remove(topology);
+  /** Reports what a topology waits for, and why; empty when it no longer waits. */
+  void waiting(TopologyName topology, Optional<String> reason) {
+    reason.ifPresentOrElse(text -> waits.put(topology, text), () -> waits.remove(topology));
   }
 
   /** Reports that the service is closing. */
@@ -262,9 +256,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
    */
   private Optional<String> refused() throws InterruptedException {
     try {
-      return TopicCheck.refused(
-              admin, Topics.inUse(settings.topics().prefix(), settings.extensions()), settings)
-          .stream()
+      return TopicCheck.refused(admin, settings).stream()
           .findFirst()
           .map(TopicDifference::sentence);
     } catch (IllegalStateException e) {
