@@ -78,13 +78,14 @@ public final class Settings {
   /** Keys of components that are not the prefix and the name. */
   private static final Map<String, String> KEYS =
       Map.of(
-          "registryUrl", REGISTRY_URL,
-          "unknownHardware", "models.unknown.hardware",
-          "debounce", DEBOUNCE_MS,
-          "longestWait", LONGEST_WAIT_MS,
-          "deepAfter", "planning.deep.after.ms",
-          "schedule", "training.schedule.hours",
-          "token", HTTP_TOKEN);
+          "registryUrl",
+          REGISTRY_URL,
+          "unknownHardware",
+          "models.unknown.hardware",
+          "schedule",
+          "training.schedule.hours",
+          "token",
+          HTTP_TOKEN);
 
   private static final Pattern RANGE = Pattern.compile("\\{(\\w+)}");
   private static final NumberRange ANY =
@@ -275,7 +276,8 @@ public final class Settings {
    */
   static String key(String prefix, RecordComponent component) {
     String dotted = component.getName().replaceAll("([A-Z])", ".$1").toLowerCase(Locale.ROOT);
-    return KEYS.getOrDefault(component.getName(), prefix + dotted);
+    String unit = component.getType() == Duration.class ? ".ms" : "";
+    return KEYS.getOrDefault(component.getName(), prefix + dotted + unit);
   }
 
   private static Map<String, Setting> settings() {

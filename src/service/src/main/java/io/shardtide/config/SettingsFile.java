@@ -245,28 +245,30 @@ public final class SettingsFile {
    */
   private Object get(Setting setting) {
     String text = values.get(setting.key());
-    if (text == null) {
-      if (setting.fallback().isEmpty() && invalid.add(setting.key())) {
-        problems.add(
-            "%s is missing; it must be %s. %s"
-                .formatted(setting.key(), setting.values(), setting.meaning()));
-      }
-      return setting.parse(setting.example());
+    if (text == null && setting.fallback().isPresent()) {
+      return setting.parser().apply(setting.example());
     }
+    String problem;
     try {
-      return setting.parse(text);
-    } catch (IllegalArgumentException e) {
-      if (invalid.add(setting.key())) {
-        problems.add(
-            "%s must be %s, got \"%s\"%s."
-                .formatted(
-                    setting.key(),
-                    setting.values(),
-                    Secrets.shown(setting.key(), text),
-                    e.getMessage() == null ? "" : ": " + e.getMessage()));
+      if (text != null) {
+        return setting.parser().apply(text);
       }
-      return setting.parse(setting.example());
+      problem =
+          "%s is missing; it must be %s. %s"
+              .formatted(setting.key(), setting.values(), setting.meaning());
+    } catch (IllegalArgumentException e) {
+      problem =
+          "%s must be %s, got \"%s\"%s."
+              .formatted(
+                  setting.key(),
+                  setting.values(),
+                  Secrets.shown(setting.key(), text),
+                  e.getMessage() == null ? "" : ": " + e.getMessage());
     }
+    if (invalid.add(setting.key())) {
+      problems.add(problem);
+    }
+    return setting.parser().apply(setting.example());
   }
 
   /** Returns the settings that begin with a prefix, without it. */

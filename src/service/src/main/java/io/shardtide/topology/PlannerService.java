@@ -4,6 +4,7 @@ import io.micrometer.core.instrument.binder.kafka.KafkaStreamsMetrics;
 import io.shardtide.allocation.CurveStep;
 import io.shardtide.allocation.PoolStep;
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.ModelBundle;
 import io.shardtide.growth.GrowthStep;
 import io.shardtide.learn.FeedbackStep;
 import io.shardtide.learn.RetrainingRun;
@@ -91,7 +92,6 @@ public class PlannerService implements AutoCloseable {
   }
 
   private void start() throws Exception {
-    parts.health().quarantine(parts.metrics()::quarantined);
     Topics topics = checkTopics(settings);
     Retry.untilAvailable(
         "The schema registry",
@@ -108,17 +108,23 @@ public class PlannerService implements AutoCloseable {
             settings.unknownHardware(),
             parts.metrics());
     subscriber = Optional.of(models);
-    models.publish(parts.bundles(), settings.connection().bootstrapServers());
+    for (ModelBundle bundle : parts.bundles()) {
+      Retry.untilAvailable(
+          "Kafka at " + settings.connection().bootstrapServers() + ", or the registry,",
+          () -> {
+            models.publish(bundle);
+            return true;
+          });
+    }
     parts
         .health()
         .modelsPublished(
             () ->
                 models
                     .problem()
-                    .map(
-                        e ->
-                            "New models cannot be read: "
-                                + AuthorizationErrors.describe(e, settings)));
+                    .map(e -> AuthorizationErrors.describe(e, settings))
+                    .map("New models cannot be read: "::concat),
+            parts.metrics()::quarantined);
     models.start();
     for (TopologyName name : TopologyName.inUse(settings.extensions())) {
       if (runs(name)) {

@@ -55,7 +55,7 @@ public final class ServiceHealth implements AutoCloseable {
   private volatile Supplier<Optional<String>> models =
       () -> Optional.of("Models are not published yet.");
   private volatile Supplier<List<Quarantine>> quarantine = List::of;
-  private volatile TopicProbe.TopicState topicState = TopicProbe.TopicState.UNKNOWN;
+  volatile TopicProbe.TopicState topicState = TopicProbe.TopicState.UNKNOWN;
   private volatile boolean closing;
   private final Thread prober = DaemonThreads.named("health").newThread(this::probeRepeatedly);
   private volatile Optional<Instant> certificateExpires = Optional.empty();
@@ -88,13 +88,10 @@ public final class ServiceHealth implements AutoCloseable {
    * Reports that the models are published.
    *
    * @param problem returns why new models cannot be read; empty if they can
+   * @param keys returns the keys in quarantine
    */
-  void modelsPublished(Supplier<Optional<String>> problem) {
+  void modelsPublished(Supplier<Optional<String>> problem, Supplier<List<Quarantine>> keys) {
     models = problem;
-  }
-
-  /** Reports where the keys in quarantine are listed. */
-  void quarantine(Supplier<List<Quarantine>> keys) {
     quarantine = keys;
   }
 
@@ -155,17 +152,7 @@ public final class ServiceHealth implements AutoCloseable {
   public boolean isLive() {
     return closing
         || streams.values().stream()
-            .map(KafkaStreams::state)
-            .noneMatch(
-                state ->
-                    state == KafkaStreams.State.PENDING_ERROR
-                        || state == KafkaStreams.State.ERROR
-                        || state == KafkaStreams.State.NOT_RUNNING);
-  }
-
-  /** Returns how many partitions the planner's topics and changelogs have; 0 before a probe. */
-  public int partitions() {
-    return topicState.partitions();
+            .noneMatch(kafka -> kafka.state().hasStartedOrFinishedShuttingDown());
   }
 
   /** Returns how many partitions have fewer replicas in sync than assigned. */
@@ -180,12 +167,7 @@ public final class ServiceHealth implements AutoCloseable {
 
   /** Returns the free bytes of the file system with the state directory; 0 if it is unusable. */
   public long freeStateBytes() {
-    try {
-      return Files.getFileStore(settings.streams().stateDirectory().toAbsolutePath())
-          .getUsableSpace();
-    } catch (IOException e) {
-      return 0;
-    }
+    return settings.streams().stateDirectory().toFile().getUsableSpace();
   }
 
   /**
@@ -221,16 +203,16 @@ public final class ServiceHealth implements AutoCloseable {
   }
 
   private void probeRepeatedly() {
-    while (!Thread.currentThread().isInterrupted()) {
-      try {
+    try {
+      while (true) {
         probed.put("state directory", disk());
         probed.put("kafka", kafka());
         probed.put("registry", registry());
         certificate();
         TimeUnit.MILLISECONDS.sleep(PERIOD_MS);
-      } catch (InterruptedException e) {
-        return;
       }
+    } catch (InterruptedException e) {
+      log.debug("Closed");
     }
   }
 

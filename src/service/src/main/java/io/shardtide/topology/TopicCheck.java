@@ -46,7 +46,7 @@ final class TopicCheck {
   private final Admin admin;
   private final ServiceSettings settings;
   private final Topics topics;
-  private final Set<Topic<?>> read;
+  private final Set<String> read;
   private Map<String, TopicDescription> existing;
   private List<TopicDifference> harmless = List.of();
 
@@ -66,7 +66,7 @@ final class TopicCheck {
    */
   static TopicCheck run(Admin admin, ServiceSettings settings) throws InterruptedException {
     TopicCheck check = new TopicCheck(admin, settings);
-    Optional<List<TopicDifference>> limits = BrokerLimits.find(admin, settings);
+    Optional<List<TopicDifference>> limits = new BrokerLimits(settings).find(admin);
     if (limits.isEmpty()) {
       log.info(
           "The brokers' limits are not checked: this user has no DescribeConfigs on the cluster");
@@ -107,7 +107,7 @@ final class TopicCheck {
   static List<TopicDifference> refused(Admin admin, ServiceSettings settings)
       throws InterruptedException {
     return new TopicCheck(admin, settings)
-        .differences(BrokerLimits.find(admin, settings)).stream()
+        .differences(new BrokerLimits(settings).find(admin)).stream()
             .filter(TopicDifference::refused)
             .toList();
   }
@@ -193,17 +193,18 @@ final class TopicCheck {
    * Returns the topics that a topology reads. They must have the same number of partitions, so that
    * all records of a workload, and of a kind of hardware, are in partitions of the same number.
    */
-  static Set<Topic<?>> read(Topics topics) {
+  static Set<String> read(Topics topics) {
     return topics.all().stream()
         .filter(topic -> Arrays.stream(TopologyName.values()).anyMatch(n -> n.reads(topic.type())))
+        .map(Topic::name)
         .collect(Collectors.toUnmodifiableSet());
   }
 
   /** Returns the different numbers of partitions of the topics that are read and exist. */
   private Set<Integer> counts() {
     return read.stream()
-        .filter(topic -> existing.containsKey(topic.name()))
-        .map(topic -> existing.get(topic.name()).partitions().size())
+        .filter(existing::containsKey)
+        .map(topic -> existing.get(topic).partitions().size())
         .collect(Collectors.toSet());
   }
 
@@ -216,7 +217,7 @@ final class TopicCheck {
       throws InterruptedException {
     int found = description.partitions().size();
     int most = partitionsRead();
-    boolean refused = read.contains(topic) && found < most;
+    boolean refused = read.contains(topic.name()) && found < most;
     int wanted = refused ? most : settings.topics().partitions();
     return found == wanted
         ? Optional.empty()
@@ -230,7 +231,7 @@ final class TopicCheck {
                 partitionsBecause(refused),
                 refused
                     ? remedy(description, most)
-                    : read.contains(topic)
+                    : read.contains(topic.name())
                         ? "in the settings file: topics.partitions=" + found
                         : "none needed: topics that are only written may have any number of partitions"));
   }
@@ -302,7 +303,7 @@ final class TopicCheck {
             newTopic(
                 settings,
                 topic.name(),
-                read.contains(topic) ? most : settings.topics().partitions(),
+                read.contains(topic.name()) ? most : settings.topics().partitions(),
                 TopicRules.created(topic, settings.connection().kafka())),
             isTrial);
       }

@@ -1,7 +1,6 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
-import io.shardtide.wire.Topic;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -83,10 +82,7 @@ final class TopicProbe {
   TopicProbe(Admin admin, ServiceSettings settings) {
     this.admin = admin;
     owned = owned(settings);
-    read =
-        TopicCheck.read(settings.topicsInUse()).stream()
-            .map(Topic::name)
-            .collect(Collectors.toSet());
+    read = TopicCheck.read(settings.topicsInUse());
   }
 
   /** Returns the names of a planner's topics and changelogs. */

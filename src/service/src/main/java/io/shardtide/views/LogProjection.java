@@ -149,11 +149,11 @@ public final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, CostSample sample) {
-    hardware(sample.hardware()).apply(sample);
+    hardware(sample.hardware()).residuals.apply(sample);
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, DriftAlarm alarm) {
-    hardware(alarm.hardware()).apply(alarm);
+    Recent.add(hardware(alarm.hardware()).alarms, alarm, HardwareProjection.KEPT);
     workloads.changed(alarm.workloadId()).alarm = Optional.of(alarm);
     logEvent(
         EventKind.ALARM,
@@ -164,7 +164,7 @@ public final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, ModelDecision decision) {
-    hardware(decision.hardware()).apply(decision);
+    Recent.add(hardware(decision.hardware()).decisions, decision, HardwareProjection.KEPT);
     logEvent(
         EventKind.MODEL,
         writtenAt,
@@ -218,7 +218,7 @@ public final class LogProjection {
 
   /** Returns the updates since the last call. */
   synchronized List<ViewUpdate> drainUpdates() {
-    hardware.values().forEach(HardwareProjection::closeMeasurements);
+    hardware.values().forEach(known -> known.residuals.closeMeasurements());
     List<ViewUpdate> updates = new ArrayList<>();
     newEvents.forEach(event -> updates.add(new ViewUpdate("event", Optional.empty(), event)));
     for (String id : workloads.drainChanged()) {
@@ -271,6 +271,11 @@ public final class LogProjection {
             w ->
                 new WorkloadView(
                     row(w), w.cluster, w.infeasible(), w.plans(), w.measured(), w.forecasts, pool));
+  }
+
+  /** Returns the workload of a plan; empty if it is not one of the latest. */
+  public Optional<String> workloadOf(String planId) {
+    return plan(planId).map(plan -> plan.summary().workloadId());
   }
 
   synchronized Optional<WorkloadProjection.LocatedPlan> plan(String planId) {

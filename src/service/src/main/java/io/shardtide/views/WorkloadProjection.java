@@ -233,25 +233,25 @@ final class WorkloadProjection {
         .toList();
   }
 
-  private record Problem(WorkloadHealth health, Optional<String> text) {}
+  private record Problem(WorkloadHealth health, Optional<String> text) {
+    Problem(WorkloadHealth health, String text) {
+      this(health, Optional.of(text));
+    }
+  }
 
   private Problem problem() {
     if (infeasible().isPresent()) {
       InfeasibleWorkload unplanned = infeasible().get();
       return new Problem(
           WorkloadHealth.DOES_NOT_FIT,
-          Optional.of(
-              "Generation %d %s"
-                  .formatted(unplanned.generation(), unplanned.shortfall().describe())));
+          "Generation %d %s".formatted(unplanned.generation(), unplanned.shortfall().describe()));
     }
     Optional<PlanStatus> state = latest.map(plan -> states.get(plan.planId()));
     if (state.isPresent() && state.get().kind() == PlanStatus.StatusKind.REJECTED) {
       return new Problem(
           WorkloadHealth.REFUSED,
-          Optional.of(
-              "%s rejected the plan: %s"
-                  .formatted(
-                      state.get().source(), state.get().reason().orElse("no reason given"))));
+          "%s rejected the plan: %s"
+              .formatted(state.get().source(), state.get().reason().orElse("no reason given")));
     }
     Optional<DriftAlarm> current =
         alarm.filter(a -> latest.map(PlanSummary::planId).equals(Optional.of(a.planId())));
@@ -259,17 +259,16 @@ final class WorkloadProjection {
     if (current.isPresent() && (current.get().device().isPresent() || slow.isEmpty())) {
       return new Problem(
           current.get().device().isPresent() ? WorkloadHealth.SLOW_DEVICE : WorkloadHealth.DRIFT,
-          Optional.of(describe(current.get())));
+          describe(current.get()));
     }
     if (!slow.isEmpty()) {
-      return new Problem(WorkloadHealth.SLOW_DEVICE, Optional.of(describe(slow)));
+      return new Problem(WorkloadHealth.SLOW_DEVICE, describe(slow));
     }
     return isPlanning()
         ? new Problem(
             WorkloadHealth.PLANNING,
-            Optional.of(
-                "Generation %d is not planned yet; the latest plan is of generation %d"
-                    .formatted(generation, plannedGeneration())))
+            "Generation %d is not planned yet; the latest plan is of generation %d"
+                .formatted(generation, plannedGeneration()))
         : new Problem(WorkloadHealth.GOOD, Optional.empty());
   }
 
