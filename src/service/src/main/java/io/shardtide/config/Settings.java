@@ -351,10 +351,10 @@ public final class Settings {
       case "bootstrap.servers" -> Values::brokers;
       case REGISTRY_URL -> Values::url;
       case "state.directory" -> Values::path;
-      case "topics.prefix" -> Values::prefix;
+      case "topics.prefix" -> Values.matching("[a-zA-Z0-9._-]{0,200}");
       case "models" -> Values::files;
       case "models.unknown.hardware" -> Values::unknownHardware;
-      case "http.host" -> Values::host;
+      case "http.host" -> Values.matching("(?U)\\S+");
       case HTTP_TOKEN -> Values::token;
       default -> throw new IllegalStateException(key + " needs a parser");
     };

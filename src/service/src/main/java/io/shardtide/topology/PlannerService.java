@@ -62,7 +62,7 @@ public class PlannerService implements AutoCloseable {
             settings.connection().registryUrl(), settings.connection().registry());
     abandoned =
         new AbandonedTransactions(
-            clients(settings), ended -> parts.metrics().add(Metric.TRANSACTIONS_FENCED, ended));
+            settings, ended -> parts.metrics().add(Metric.TRANSACTIONS_FENCED, ended));
   }
 
   /**

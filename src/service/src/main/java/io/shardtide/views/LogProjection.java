@@ -50,7 +50,7 @@ public final class LogProjection {
   /** How many of the latest models are kept to compute costs of tables. */
   private static final int MODELS = 64;
 
-  private final KnownWorkloads workloads = new KnownWorkloads();
+  final KnownWorkloads workloads = new KnownWorkloads();
   private final Map<String, HardwareProjection> hardware = new TreeMap<>();
   private final Map<String, CostEvaluator> evaluators = new LinkedHashMap<>();
   private final Deque<LogEvent> events = new ArrayDeque<>();
@@ -311,11 +311,6 @@ public final class LogProjection {
         .get(workloadId)
         .map(workload -> workload.tables.get(part.table()))
         .map(known -> part.region().bytes(known.table()) * part.receivers(groupSize, ranks));
-  }
-
-  /** Returns how many workloads other topics name that no compacted topic has. */
-  synchronized int unknown() {
-    return workloads.unknown();
   }
 
   /** Returns models, decisions, alarms and residuals, by hardware. */

@@ -217,11 +217,11 @@ class ProjectionOrderTest {
           .containsExactlyElementsOf(tables.keySet());
       projection.forgetUnknown();
       projection.forgetUnknown();
-      assertThat(projection.unknown()).as("kept of deleted workloads").isZero();
+      assertThat(projection.workloads.unknown).as("kept of deleted workloads").isEmpty();
       WORKLOADS.stream()
           .filter(w -> !tables.containsKey(w))
           .forEach(w -> lateTombstones(projection, w));
-      assertThat(projection.unknown()).as("left by late tombstones").isZero();
+      assertThat(projection.workloads.unknown).as("left by late tombstones").isEmpty();
       assertThat(shown(projection)).isEqualTo(expected);
     }
   }
