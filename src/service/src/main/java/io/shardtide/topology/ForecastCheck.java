@@ -81,11 +81,11 @@ final class ForecastCheck {
     List<String> remedies = new ArrayList<>();
     if (!tables.isEmpty()) {
       add(findings, tables, "tables");
-      remedies.add("docs/OPERATING.md, A table is nearly full");
+      remedies.add("docs/RUNBOOK.md, A table is nearly full");
     }
     if (!memory.isEmpty()) {
       add(findings, memory, "workloads");
-      remedies.add("docs/OPERATING.md, Memory ends soon");
+      remedies.add("docs/RUNBOOK.md, Memory ends soon");
     }
     remedies.add("./shardtide forecasts shows all tables");
     return CheckResult.warning(

@@ -40,6 +40,6 @@ final class QuarantineCheck {
                     q ->
                         "\"%s\" of the %s topology: %s".formatted(q.key(), q.topology(), q.error()))
                 .collect(Collectors.joining("; ")),
-            "docs/OPERATING.md, A key is in quarantine");
+            "docs/RUNBOOK.md, A key is in quarantine");
   }
 }
