@@ -52,6 +52,15 @@ public record AclGrant(
         && (pattern == PatternType.LITERAL ? otherName.equals(name) : otherName.startsWith(name));
   }
 
+  /** Returns the resource's type and name, such as {@code topic shardtide.*}. */
+  String resourceName() {
+    return "%s %s%s"
+        .formatted(
+            type.name().toLowerCase(Locale.ROOT).replace('_', ' '),
+            name,
+            pattern == PatternType.PREFIXED ? "*" : "");
+  }
+
   /** Returns the operation as Kafka's tools write it, such as {@code DescribeConfigs}. */
   String operationName() {
     StringBuilder name = new StringBuilder();

@@ -196,32 +196,30 @@ public final class Acls {
    */
   public static List<String> commands(
       Role role, String prefix, Set<Extension> extensions, String principal, String connection) {
-    return of(role, prefix, extensions).stream()
+    List<String> lines = new ArrayList<>();
+    of(role, prefix, extensions).stream()
         .collect(
             Collectors.groupingBy(
                 AclGrant::reason,
                 LinkedHashMap::new,
                 Collectors.groupingBy(AclGrant::name, LinkedHashMap::new, Collectors.toList())))
-        .entrySet()
-        .stream()
-        .flatMap(
-            what ->
-                Stream.concat(
-                    Stream.of("# " + what.getKey()),
-                    what.getValue().values().stream()
-                        .map(acls -> command(acls, ShellWord.of(principal), connection))))
-        .toList();
+        .forEach(
+            (reason, byName) -> {
+              lines.add("# " + reason);
+              byName
+                  .values()
+                  .forEach(acls -> lines.add(command(acls, ShellWord.of(principal), connection)));
+            });
+    return lines;
   }
 
   private static String command(List<AclGrant> acls, String principal, String connection) {
     AclGrant any = acls.get(0);
-    return "kafka-acls.sh %s --add --allow-principal %s %s--%s %s%s"
+    return "kafka-acls.sh %s --add --allow-principal %s --operation %s --%s %s%s"
         .formatted(
             connection,
             principal,
-            acls.stream()
-                .map(acl -> "--operation " + acl.operationName() + " ")
-                .collect(Collectors.joining()),
+            acls.stream().map(AclGrant::operationName).collect(Collectors.joining(" --operation ")),
             any.type().name().toLowerCase(Locale.ROOT).replace('_', '-'),
             ShellWord.of(any.name()),
             any.pattern() == PatternType.PREFIXED ? " --resource-pattern-type prefixed" : "");
