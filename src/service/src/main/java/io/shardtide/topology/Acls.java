@@ -80,9 +80,7 @@ public final class Acls {
       case TRAINER -> acls.trainer();
       case DASHBOARD -> acls.reader("displays it", "displays the planner's lag");
       case VIEWER ->
-          acls.reader(
-              "reads it: export, replay, why, models list, pools show, forecasts, watch",
-              "reads the planner's progress");
+          acls.reader("displays it: watch, why, lists, export", "displays the planner's progress");
     }
     return List.copyOf(acls.acls);
   }
