@@ -124,7 +124,13 @@ class PythonClientsIT {
         .as("librdkafka's own partition, where this workload's records must not go")
         .isNotEqualTo((int) (crc.getValue() % PARTITIONS));
 
-    Python.Ended tour = run("--tour");
+    Python.Ended tour =
+        Python.run(
+            data,
+            "examples/python/tour.py",
+            kafka.bootstrapServers(),
+            registry.url(),
+            PREFIX);
     assertThat(tour.status()).as(tour.err()).isZero();
     List<ShardingPlan> plans = client.plansOf(workload);
     assertThat(plans).hasSize(3);
