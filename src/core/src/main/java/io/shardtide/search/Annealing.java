@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
  */
 final class Annealing {
   // Temperatures are worsenings that are accepted with probability 1/e, as shares of the cost. All
-  // were tuned on the reference tasks and 612 and 1,022 tables on 128 devices; see RATIONALE.md.
+  // were tuned on the reference tasks and 612 and 1,022 tables on 128 devices.
 
   /** Start of a search from scratch. */
   private static final double HOT = 0.003;
