@@ -62,7 +62,7 @@ class DashboardLogIT {
         figures.add(
             "the same, processor time, with the broker's", "%,.1f s", (cpuMillis() - cpu) / 1e3);
         figures.add("heap of the dashboard", "%,.0f MiB", heapMib() - heapBefore);
-        assertThat(views.workloads()).hasSize(WORKLOADS);
+        assertThat(views.log().rows()).hasSize(WORKLOADS);
         follow(cluster, log, views);
       }
     }
