@@ -6,7 +6,7 @@ import { get } from "./live.js";
 import { diffHeight, diffOption, parts, transfers } from "./plots.js";
 import { columnsText, devicesText, fromText, movesText, rowsOf, rowsText, toText } from "./shards.js";
 import { col, hiddenTable, name, num, Table } from "./table.js";
-import { bytes, change, clock, ms, short } from "./text.js";
+import { bytes, clock, ms, named, short, stepChange } from "./text.js";
 
 export async function compare(earlierId, laterId) {
   const [diff, earlier, later] = await Promise.all([
@@ -15,27 +15,23 @@ export async function compare(earlierId, laterId) {
     get("/api/plan", { id: laterId }),
   ]);
   const pair = `from ${short(earlierId)} to ${short(laterId)}`;
-  const { chart, table: devices, node } = charted(`moves ${pair}`, "Devices as a table", {
+  const devices = charted(`moves ${pair}`, "Devices as a table", {
     caption: "Predicted step of each device",
     name: `Devices ${pair}`,
-    key: (row) => row.device,
     columns: [num("Device", "device"), num("Earlier", "earlier", ms), num("Later", "later", ms)],
-  });
-  chart.show(diffOption(diff.moved, earlier, later), {
-    label: `Predicted cost of each device with the earlier plan on the left and the later one on the right, and ${diff.moved.length} shards that move between them`,
-    height: diffHeight(earlier, later),
   });
   const [before, after] = [parts(earlier.deviceCosts), parts(later.deviceCosts)];
   const longer = before.length > after.length ? before : after;
-  devices.set(longer.map(({ device }) => ({ device, earlier: before[device]?.total, later: after[device]?.total })));
+  devices.show(diffOption(diff.moved, earlier, later), {
+    label: `Predicted cost of each device with the earlier plan on the left and the later one on the right, and ${diff.moved.length} shards that move between them`,
+    height: diffHeight(earlier, later),
+  }, longer.map(({ device }) => ({ device, earlier: before[device]?.total, later: after[device]?.total })));
   const rows = rowsOf(later.shards);
   const table = new Table({
     caption: "Shards on another device",
     name: `Moves ${pair}`,
     filter: "Filter",
-    key: ({ part }) => [part.table, part.columnOffset, part.rowOffset, part.fromDevice, part.toDevice].join("\n"),
-    sort: 5,
-    descending: true,
+    largest: "Size",
     columns: [
       name("Table", ({ part }) => part.table), col("Columns", ({ part }) => columnsText(part)),
       col("Rows", ({ part }) => rowsText(part, rows.get(part.table))),
@@ -47,29 +43,24 @@ export async function compare(earlierId, laterId) {
   const pairs = hiddenTable("Bytes between devices as a table", {
     caption: "Bytes and shards from device to device",
     name: `Bytes between devices ${pair}`,
-    key: (sum) => `${sum.from} ${sum.to}`,
-    sort: 3,
-    descending: true,
+    largest: "Size",
     columns: [col("From", "from", fromText), col("To", "to", toText), num("Shards", "count"), num("Size", "bytes", bytes)],
   });
   pairs.set(transfers(diff.moved));
-  const names = (what, list) =>
-    list.length ? el("p", {}, `${what}: ${list.slice(0, 50).join(", ")}${list.length > 50 ? `, and ${list.length - 50} more` : ""}`) : "";
-  const about = (plan) =>
-    el("span", {}, link(short(plan.planId), "why", plan.planId), ` generation ${plan.generation}, ${clock(plan.createdAt)}`);
+  const names = (what, tables) => tables.length > 0 && el("p", {}, `${what}: ${named(tables, 50)}`);
+  const about = (plan) => [link(short(plan.planId), "why", plan.planId), ` generation ${plan.generation}, ${clock(plan.createdAt)}`];
   return {
     title: `Compare plans of ${later.workloadId}`,
     node: el("div", {},
       el("h1", {}, "Two plans of ", link(later.workloadId, "workload", later.workloadId)),
       facts(
-        ["Earlier", about(earlier)],
-        ["Later", about(later)],
-        ["Step", `${ms(earlier.predictedMs)} → ${ms(later.predictedMs)} (${change(earlier.predictedMs, later.predictedMs)})`],
+        ["Earlier", ...about(earlier)],
+        ["Later", ...about(later)],
+        ["Step", stepChange(earlier.predictedMs, later.predictedMs)],
         ["Devices", `${devicesText(earlier)} → ${devicesText(later)}`],
         ["Moves", movesText({ ...later, moves: diff.moved.map(({ part, bytes: size }) => ({ ...part, bytes: size || 0 })) })]),
       names("New tables", diff.added),
       names("Dropped tables", diff.dropped),
-      node, pairs.node, table.node),
-    close: () => chart.close(),
+      devices.node, pairs.node, table.node),
   };
 }

@@ -29,10 +29,22 @@ export const link = (text, ...path) => el("a", { href: route(...path) }, text);
 /** Returns the address of a view. */
 export const route = (...path) => "#/" + path.map(encodeURIComponent).join("/");
 
-/** Returns a list of names and values; a pair may be false. */
+/** Returns a button. */
+export const button = (text, onclick, attributes) => el("button", { type: "button", onclick, ...attributes }, text);
+
+/** Returns a list of names and values, which may have several parts; a pair may be false. */
 export const facts = (...pairs) =>
   el("dl", { class: "facts" },
-    pairs.filter(Boolean).map(([name, value]) => el("div", {}, el("dt", { title: meaning(name) }, name), el("dd", {}, value))));
+    pairs.filter(Boolean).map(([name, ...values]) => el("div", {}, el("dt", { title: meaning(name) }, name), el("dd", {}, values))));
+
+/** Returns a list of the first of some things, and of how many more there are. */
+export const list = (things, limit, item, noun = "") =>
+  el("ul", {},
+    things.slice(0, limit).map((thing) => el("li", {}, item(thing))),
+    things.length > limit && el("li", {}, `and ${things.length - limit} more${noun}`));
+
+/** Returns what can scroll by itself, which the keyboard can do, too. */
+export const detail = (label) => el("div", { class: "detail", tabindex: 0, role: "region", "aria-label": label });
 
 /** Returns a label that contains its field. */
 export const labelled = (text, field) => el("label", {}, text, field);

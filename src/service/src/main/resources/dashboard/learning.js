@@ -1,7 +1,7 @@
 // Cost models: which one predicts, how measured costs compare with predicted ones, alarms and decisions.
 
 import { charted } from "./chart.js";
-import { el, labelled, link } from "./dom.js";
+import { button, el, labelled, link } from "./dom.js";
 import { get, hasToken, post, reloader, setToken } from "./live.js";
 import { ratiosOption, stepsOption } from "./plots.js";
 import { col, name, num, planColumn, sentence, Table, when } from "./table.js";
@@ -53,7 +53,6 @@ export async function learning() {
       // A measurement updates a row; models and alarms are events.
       if (kind === "workload" || kind === "event" || kind === "connected") reload();
     },
-    close: () => sections.forEach((created) => created.close()),
   };
 }
 
@@ -68,8 +67,7 @@ const tableOfModels = (hardware, promote) => new Table({
   caption: "Models, the latest first",
   name: `Models for ${hardware}`,
   key: (model) => model.modelId + model.since,
-  sort: 1,
-  descending: true,
+  largest: "Since",
   rowClass: (model) => (model.predicts ? "marked" : ""),
   columns: [
     id("Model", "modelId"), when("Since", "since"), col("Current", (model) => yes(model.predicts)),
@@ -99,8 +97,7 @@ const joined = ({ models, decisions, plans }) => models.map((model, i) => ({
 const tableOfDecisions = (hardware) => new Table({
   caption: "Decisions, the latest first",
   name: `Decisions for ${hardware}`,
-  key: (d) => d.decidedAt + (d.challengerId || ""),
-  descending: true,
+  largest: "Time",
   columns: [
     when("Time", "decidedAt"), col("Trigger", (d) => words(d.trigger)), id("Champion", "championId"),
     id("Challenger", "challengerId"), col("Published", (d) => yes(d.published) || "no"),
@@ -114,8 +111,7 @@ const tableOfDecisions = (hardware) => new Table({
 const tableOfAlarms = (hardware) => new Table({
   caption: "Alarms, the latest first",
   name: `Alarms for ${hardware}`,
-  key: (a) => [a.measuredAt, a.workloadId, a.quantity, a.device].join("\n"),
-  descending: true,
+  largest: "Time",
   columns: [
     when("Time", "measuredAt"),
     col("Alarm", (a) => (a.kind === "STRAGGLER" ? `device ${a.device} is slow` : "drift from the model")),
@@ -128,8 +124,7 @@ const tableOfAlarms = (hardware) => new Table({
 const chartOfSteps = (hardware) => charted(`steps of ${hardware}`, "Steps as a table", {
   caption: "Measured steps, the latest first",
   name: `Steps of ${hardware}`,
-  key: (s) => [s.measuredAt, s.workloadId, s.planId].join("\n"),
-  descending: true,
+  largest: "Time",
   columns: [
     when("Time", "measuredAt"), name("Workload", "workloadId"), planColumn("Plan", "planId"),
     id("Model", "modelId"), num("Predicted", "predictedMs", ms), num("Measured", "measuredMs", ms),
@@ -139,8 +134,7 @@ const chartOfSteps = (hardware) => charted(`steps of ${hardware}`, "Steps as a t
 const chartOfRatios = (hardware) => charted(`ratios of ${hardware}`, "Ratios as a table", {
   caption: "Measured over predicted cost, the latest first",
   name: `Ratios of ${hardware}`,
-  key: (p) => p.number,
-  descending: true,
+  largest: "Number",
   columns: [
     num("Number", "number"), when("Time", "measuredAt"), num("Ratio", "ratio", three),
     num("Alarm below", "low", three), num("Alarm above", "high", three), id("Model", "modelId"),
@@ -149,10 +143,9 @@ const chartOfRatios = (hardware) => charted(`ratios of ${hardware}`, "Ratios as 
 
 function section(hardware, send) {
   let view = null;
-  const button = (text, label, onclick) => el("button", { type: "button", "aria-label": label, onclick }, text);
   const models = tableOfModels(hardware, ({ modelId }) =>
-    button("Promote", `Promote ${short(modelId)}`, () => send("/api/promote", { model: modelId })));
-  const rollback = button("Roll back to the previous model", null, () => send("/api/rollback", { hardware }));
+    button("Promote", () => send("/api/promote", { model: modelId }), { "aria-label": `Promote ${short(modelId)}` }));
+  const rollback = button("Roll back to the previous model", () => send("/api/rollback", { hardware }));
   const decisions = tableOfDecisions(hardware);
   const alarms = tableOfAlarms(hardware);
   const steps = chartOfSteps(hardware);
@@ -170,17 +163,15 @@ function section(hardware, send) {
   function draw() {
     unmeasured.hidden = view.steps.length > 0 || view.residuals.length > 0;
     stepsBox.hidden = view.steps.length === 0;
-    steps.chart.show(stepsOption(view.steps), { label: `Measured against predicted cost of ${view.steps.length} steps`, height: 420 });
-    steps.table.set(view.steps);
+    steps.show(stepsOption(view.steps), { label: `Measured against predicted cost of ${view.steps.length} steps`, height: 420 }, view.steps);
     const line = view.residuals.find((l) => keyOf(l) === choice.value) || view.residuals[0];
     ratiosBox.hidden = !line;
     if (!line) return;
     const alarmsOfLine = view.alarms.filter((a) => a.workloadId === line.workloadId && a.quantity === line.quantity);
-    ratios.chart.show(ratiosOption(line.points, alarmsOfLine), {
+    ratios.show(ratiosOption(line.points, alarmsOfLine), {
       label: `Ratio of measured to predicted cost of ${line.workloadId}, ${words(line.quantity)}: ${line.points.length} measurements, ${alarmsOfLine.length} alarms`,
       height: 280,
-    });
-    ratios.table.set(line.points.map((point, i) => ({ ...point, number: i + 1 })));
+    }, line.points.map((point, i) => ({ ...point, number: i + 1 })));
   }
 
   /** Offers the lines to choose from, and keeps the choice if it is one of them. */
@@ -202,10 +193,6 @@ function section(hardware, send) {
       el("h2", {}, `Hardware: ${hardware}`),
       models.node, el("div", { class: "tools" }, rollback),
       unmeasured, stepsBox, ratiosBox, alarms.node, decisions.node),
-    close() {
-      steps.chart.close();
-      ratios.chart.close();
-    },
     show(now) {
       view = now;
       models.set(joined(now));

@@ -1,6 +1,6 @@
 // The picture of a pool: its nodes, grouped by rack.
 
-import { el, facts, link } from "./dom.js";
+import { detail, el, facts, link } from "./dom.js";
 import { state } from "./live.js";
 import { clock, counted } from "./text.js";
 
@@ -37,7 +37,7 @@ export class PoolPicture {
       },
     });
     this.legend = el("ul", { class: "legend" });
-    this.detail = el("div", { class: "detail", tabindex: 0, role: "region", "aria-label": "The chosen node" });
+    this.detail = detail("The chosen node");
     this.node = el("div", { class: "pair" }, el("div", { class: "picture" }, this.list, this.legend), this.detail);
   }
 
@@ -45,12 +45,7 @@ export class PoolPicture {
     const chosen = this.nodes[this.at]?.name;
     this.view = view;
     this.workloads = new Map(view.workloads.map((workload) => [workload.workloadId, workload]));
-    const racks = new Map();
-    for (const node of view.nodes) {
-      if (!racks.has(node.rack)) racks.set(node.rack, []);
-      racks.get(node.rack).push(node);
-    }
-    const sorted = [...racks].sort(([a], [b]) => (a < b ? -1 : 1));
+    const sorted = [...Map.groupBy(view.nodes, (node) => node.rack)].sort(([a], [b]) => (a < b ? -1 : 1));
     this.nodes = sorted.flatMap(([, nodes]) => nodes);
     const small = this.nodes.length > MANY;
     this.list.classList.toggle("small", small);

@@ -1,13 +1,13 @@
 // What the charts of a pool show: functions from data to ECharts' options. Throughput is in samples a second.
 
 import { tooltip } from "./chart.js";
-import { bars, byWorkload, category, decal, legend, pointerOnly, pointTooltip, SYMBOLS, TOLD_APART, value } from "./plots.js";
-import { clock, counted, number, percent, rate } from "./text.js";
+import {
+  bars, byWorkload, category, COLOURS, decal, names, namesHeight, pointerOnly, pointTooltip, SYMBOLS, TOLD_APART, value,
+} from "./plots.js";
+import { about, clock, counted, number, percent, rate } from "./text.js";
 
-const COLOURS = ["compute", "alert", "forward", "memory", "backward"];
 const LINES = ["solid", "dashed", "dotted"];
 const HAS = "what it has";
-const compact = new Intl.NumberFormat("en", { notation: "compact" });
 const ALL = "all devices of the pool";
 
 /** Gives each workload a number, in the order in which they come: its colour and pattern while the page is open. */
@@ -35,10 +35,6 @@ export class Marks {
   }
 }
 
-const names = (c, data, width) => ({
-  ...legend(c, data), type: "plain", textStyle: { color: c.ink, width, overflow: "truncate" },
-});
-
 /** Returns the workloads whose curves are drawn: those with the most devices. */
 export const drawn = (workloads) =>
   workloads.filter((w) => w.curve).sort((a, b) => b.devices - a.devices || (a.workloadId < b.workloadId ? -1 : 1)).slice(0, TOLD_APART);
@@ -50,7 +46,7 @@ export const curvesOption = (workloads, marks) => (c) => {
   const has = workloads.filter((w) => w.devices > 0 && w.samplesPerSecond !== null);
   const shown = [...workloads.map(title), ...(has.length ? [HAS] : [])];
   return {
-    legend: names(c, shown, 200),
+    legend: names(c, shown),
     tooltip: pointTooltip(c, ({ seriesIndex, dataIndex, seriesName }) => {
       if (seriesName === HAS && seriesIndex === workloads.length) {
         const w = has[dataIndex];
@@ -60,11 +56,11 @@ export const curvesOption = (workloads, marks) => (c) => {
       const point = w.curve.points[dataIndex];
       return tooltip(w.workloadId, `${counted(point.devices, "device")}: ${rate(point.samplesPerSecond, w.curve.simulated)}`);
     }),
-    grid: { left: 66, right: 24, top: 16 + 24 * Math.ceil(shown.length / 4), bottom: 46 },
-    xAxis: value(c, { name: "devices", nameLocation: "middle", nameGap: 28, min: 0, minInterval: 1 }),
+    grid: { left: 66, right: 24, top: 16 + namesHeight(shown.length), bottom: 46 },
+    xAxis: value(c, { name: "devices", nameGap: 28, min: 0, minInterval: 1 }),
     yAxis: value(c, {
-      name: `predicted samples/s${simulated ? " (simulated)" : ""}`, nameLocation: "middle", nameGap: 46, min: 0,
-      axisLabel: { color: c.soft, formatter: (samples) => compact.format(samples) },
+      name: `predicted samples/s${simulated ? " (simulated)" : ""}`, nameGap: 46, min: 0,
+      label: { formatter: about },
     }),
     series: [
       ...workloads.map((w) => ({
@@ -114,13 +110,11 @@ export const pastOption = (history, marks) => (c) => {
     { color: c.panel, symbol: "circle", symbolSize: 0.6, dashArrayX: [[4, 4], [0, 4, 4, 0]], dashArrayY: [4, 0] },
   ];
   return {
-    legend: names(c, shown, 200),
+    legend: names(c, shown),
     tooltip: pointerOnly(c),
-    grid: { left: 60, right: 24, top: 16 + 24 * Math.ceil(shown.length / 4), bottom: 46 },
-    xAxis: category(c, {
-      data: history.map((past) => past.generation), name: "generation of the pool", nameLocation: "middle", nameGap: 28, nameTextStyle: { color: c.soft },
-    }),
-    yAxis: value(c, { name: "devices", nameLocation: "middle", nameGap: 40, minInterval: 1 }),
+    grid: { left: 60, right: 24, top: 16 + namesHeight(shown.length), bottom: 46 },
+    xAxis: category(c, { data: history.map((past) => past.generation), name: "generation of the pool", nameGap: 28 }),
+    yAxis: value(c, { name: "devices", nameGap: 40, minInterval: 1 }),
     series: [
       ...groups.map(({ name, mark, devices }) => ({
         ...bars, large: false, barMaxWidth: 48, name, stack: "devices",

@@ -19,14 +19,7 @@ export const kindName = (kind) => kind.toLowerCase();
 export const holds = (device) => (shard) => shard.device === device || shard.device === EVERY_DEVICE;
 
 /** Returns the shards of each table. */
-export function byTable(shards) {
-  const tables = new Map();
-  for (const shard of shards) {
-    if (!tables.has(shard.table)) tables.set(shard.table, []);
-    tables.get(shard.table).push(shard);
-  }
-  return tables;
-}
+export const byTable = (shards) => Map.groupBy(shards, (shard) => shard.table);
 
 /** Returns whether a part of a table and a shard of it have rows and columns in common. */
 const overlap = (part, shard) =>
@@ -58,7 +51,7 @@ export const devicesText = (plan) => (plan.replication.groups > 1 ? groupsText(p
 
 /** Returns the codecs of a plan's collectives, and what each saves. */
 export const codecsText = (plan) => plan.codecs.map(({ scope, direction, codec, savedMs }) =>
-  `${scope.toLowerCase()} ${direction.toLowerCase()} ${codec.name} (saves ${savedMs.toFixed(3)} ms)`).join(", ");
+  `${scope.toLowerCase()} ${direction.toLowerCase()} ${codec.name} (saves ${ms(savedMs)})`).join(", ");
 
 /** Returns how many replica groups a plan has, of how many devices, and what synchronization takes. */
 export function groupsText(plan) {
@@ -69,11 +62,8 @@ export function groupsText(plan) {
 }
 
 /** Returns the number of rows of each table of a plan. */
-export function rowsOf(shards) {
-  const rows = new Map();
-  for (const shard of shards) rows.set(shard.table, Math.max(rows.get(shard.table) || 0, shard.rowOffset + shard.rows));
-  return rows;
-}
+export const rowsOf = (shards) =>
+  new Map([...byTable(shards)].map(([table, parts]) => [table, Math.max(...parts.map((part) => part.rowOffset + part.rows))]));
 
 /** Returns the shards of a table without the copies of its hot rows: most used ones, if others are not copied. */
 export function otherShards(shards) {
@@ -92,15 +82,11 @@ export function shardingText(shards) {
 
 /** Returns how many tables are of each kind: "30 table_wise, 2 row_wise". */
 export function kindsText(shards) {
-  const counts = new Map();
-  let cutByUse = 0;
-  for (const parts of byTable(shards).values()) {
-    const { kind } = otherShards(parts)[0];
-    counts.set(kind, (counts.get(kind) || 0) + 1);
-    if (hotRows(parts)) cutByUse++;
-  }
-  return [...counts].sort((a, b) => b[1] - a[1]).map(([kind, count]) => `${number(count)} ${kindName(kind)}`).join(", ") +
-    (cutByUse ? `; ${number(cutByUse)} with hot rows` : "");
+  const tables = [...byTable(shards).values()];
+  const kinds = Map.groupBy(tables, (parts) => kindName(otherShards(parts)[0].kind));
+  const hot = tables.filter(hotRows).length;
+  return [...kinds].sort(([, a], [, b]) => b.length - a.length).map(([kind, of]) => `${number(of.length)} ${kind}`).join(", ") +
+    (hot ? `; ${number(hot)} with hot rows` : "");
 }
 
 export const columnsText = (part) => `${number(part.columnOffset)} to ${number(part.columnOffset + part.columns - 1)}`;

@@ -1,7 +1,7 @@
 // A table that sorts, filters, and updates row by row.
 
-import { el, labelled, link } from "./dom.js";
-import { saveCsv } from "./export.js";
+import { button, el, labelled, link } from "./dom.js";
+import { csv, saveAs } from "./export.js";
 import { meaning } from "./glossary.js";
 import { clock, counted, number, short } from "./text.js";
 
@@ -35,33 +35,31 @@ export const planColumn = (title, value) => col(title, value, (id) => (id ? link
 /**
  * Shows rows. A column has a title; value(row), which is sorted, filtered and exported (a column without it holds
  * controls); cell(row), the text or element that is shown; kind, "number", "wide" or "long", see above; and fixed, if a
- * row's cell is made once.
+ * row's cell is made once. key(row) tells rows apart where not all are replaced at once. Rows are sorted by the first column, or by the one named largest, the
+ * largest first.
  */
 export class Table {
-  constructor({ caption, name, columns, key, sort, descending, filter, rowClass }) {
+  constructor({ caption, name, columns, key = (row, i) => i, largest, filter, rowClass }) {
     this.columns = columns;
     this.key = key;
     this.name = name || caption;
     this.rowClass = rowClass;
     this.rows = new Map();
-    this.sortBy = sort ?? 0;
-    this.descending = descending || false;
+    this.sortBy = Math.max(0, columns.findIndex(({ title }) => title === largest));
+    this.descending = largest !== undefined;
     this.words = [];
     this.heads = columns.map((column, i) =>
       el("th", { scope: "col", class: column.kind, title: meaning(column.title) },
-        column.value
-          ? el("button", { type: "button", onclick: () => this.sortOn(i) }, column.title)
-          : column.title));
+        column.value ? button(column.title, () => this.sortOn(i)) : column.title));
     this.blank = el("tr", {}, columns.map((column) => el("td", { class: column.kind })));
     this.body = el("tbody");
     this.count = el("span", { class: "soft" });
     this.limit = SHOWN_ROWS;
-    this.all = el("button", { type: "button", hidden: true, onclick: () => this.showAll() }, "Show all");
+    this.all = button("Show all", () => this.showAll(), { hidden: true });
     const wide = el("span", { class: "soft", hidden: true }, "The table has more columns: scroll it to the side.");
     const tools = el("div", { class: "tools" },
       filter && labelled(filter, el("input", { type: "search", oninput: (event) => this.search(event.target.value) })),
-      el("span", { class: "soft" }, "Save as"),
-      el("button", { type: "button", "aria-label": `Save ${this.name} as CSV`, onclick: () => this.save() }, "CSV"),
+      saveAs(this.name, { CSV: () => this.csv() }),
       this.count, this.all, wide);
     const shown = el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, this.heads)), this.body);
     this.box = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.name }, shown);
@@ -99,28 +97,22 @@ export class Table {
   /** Replaces all rows. */
   set(rows) {
     const keys = new Set();
-    for (const row of rows) {
-      keys.add(this.key(row));
-      this.hold(row);
-    }
+    [...rows].forEach((row, i) => keys.add(this.hold(row, i)));
     for (const [key, held] of this.rows) {
-      if (!keys.has(key)) {
-        held.node?.remove();
-        this.rows.delete(key);
-      }
+      if (keys.has(key)) continue;
+      held.node?.remove();
+      this.rows.delete(key);
     }
     this.arrange();
   }
 
   /** Adds or updates a row; the order follows within a second. */
   put(row) {
-    this.hold(row);
-    if (!this.timer) {
-      this.timer = setTimeout(() => {
-        this.timer = null;
-        this.arrange();
-      }, this.rows.get(this.key(row)).node?.isConnected ? 1000 : 0);
-    }
+    const held = this.rows.get(this.hold(row));
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.arrange();
+    }, held.node?.isConnected ? 1000 : 0);
   }
 
   /** Updates what depends on the current time. */
@@ -128,15 +120,17 @@ export class Table {
     for (const held of this.rows.values()) if (held.node) this.fill(held);
   }
 
-  /** Keeps a row; one that was never shown has no elements yet. */
-  hold(row) {
-    const key = this.key(row);
-    let held = this.rows.get(key);
-    if (!held) this.rows.set(key, held = { node: null, texts: [] });
-    if (held.row === row) return;
-    held.row = row;
-    held.search = null;
-    if (held.node) this.fill(held);
+  /** Keeps a row, and returns its key; one that was never shown has no elements yet. */
+  hold(row, i) {
+    const key = this.key(row, i);
+    const held = this.rows.get(key) ?? { node: null, texts: [] };
+    this.rows.set(key, held);
+    if (held.row !== row) {
+      held.row = row;
+      held.search = null;
+      if (held.node) this.fill(held);
+    }
+    return key;
   }
 
   /** Writes a row into its elements, as far as it has changed. */
@@ -189,12 +183,13 @@ export class Table {
     this.box.style.containIntrinsicHeight = `auto ${2 * (shown + 2)}rem`;
   }
 
-  save() {
+  csv() {
     const columns = this.columns.filter((column) => column.value);
-    saveCsv(
-      [columns.map((column) => column.title),
-        ...this.sorted().filter((held) => this.matches(held)).map((held) => columns.map((column) => column.value(held.row)))],
-      this.name);
+    const rows = this.sorted().filter((held) => this.matches(held));
+    return csv([
+      columns.map((column) => column.title),
+      ...rows.map(({ row }) => columns.map((column) => column.value(row))),
+    ]);
   }
 }
 
