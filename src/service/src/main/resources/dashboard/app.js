@@ -6,7 +6,7 @@ import { el, labelled, link, route } from "./dom.js";
 import { events } from "./events.js";
 import { learning } from "./learning.js";
 import { overview, pools } from "./lists.js";
-import { listen, setToken, start, state } from "./live.js";
+import { setToken, start, state } from "./live.js";
 import { pool } from "./pool.js";
 import { counted, number, whole } from "./text.js";
 import { why } from "./why.js";
@@ -114,7 +114,7 @@ function summary(now) {
   ].join(" · ");
 }
 
-listen((kind, value) => {
+function update(kind, value) {
   poolsItem.hidden = state.pools.size === 0;
   const isConnection = kind === "connected" || kind === "disconnected";
   if (isConnection || kind === "statistics") showStatistics();
@@ -126,8 +126,8 @@ listen((kind, value) => {
     announcedAt = Date.now();
     announcement.textContent = text;
   }
-});
+}
 addEventListener("hashchange", () => show(true));
 setInterval(() => shown?.update?.("tick"), TICK_MS);
 show(false);
-start();
+start(update);

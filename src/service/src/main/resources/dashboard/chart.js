@@ -1,11 +1,11 @@
-// Charts: Apache ECharts, rendered as SVG. The colours are Okabe and Ito's palette, which is distinguishable with
-// every form of colour blindness.
+// Charts: Apache ECharts, rendered as SVG.
 
 import { el } from "./dom.js";
 import { chartTools } from "./export.js";
 import { hiddenTable } from "./table.js";
+import { capitalized } from "./text.js";
 
-/** The colours of style.css that charts have, of the scheme that is on. */
+/** The colours of style.css that charts have. */
 const COLOURS = ["ink", "soft", "line", "panel", "compute", "backward", "forward", "idle", "memory", "alert", "band"];
 const KEYS = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, PageDown: 8, PageUp: -8, Home: -Infinity, End: Infinity };
 
@@ -76,7 +76,7 @@ export class Chart {
   }
 
   draw() {
-    const style = getComputedStyle(this.node);
+    const style = getComputedStyle(document.documentElement);
     const colours = Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`)]));
     this.instance.setOption({
       animation: false,
@@ -141,12 +141,12 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => each
 addEventListener("beforeprint", () => each((chart) => chart.update()));
 
 /**
- * Returns a chart with buttons that save it and, below it, its data as a table: { chart, node, show }. framed(node) puts
- * more around the chart.
+ * Returns a chart with buttons that save it and, below it, its data as a table of the same name: { chart, node, show }.
+ * framed(node) puts more around the chart.
  */
 export function charted(name, summary, options, framed = (node) => node) {
   const chart = new Chart(name);
-  const table = hiddenTable(summary, options);
+  const table = hiddenTable(summary, { name: capitalized(name), ...options });
   return {
     chart,
     node: el("div", {}, chartTools(chart), framed(chart.node), table.node),

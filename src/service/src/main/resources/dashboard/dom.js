@@ -18,19 +18,15 @@ function fill(node, attributes, children) {
 /** Returns an element: el("p", {class: "soft"}, "text", otherElement). */
 export const el = (tag, attributes, ...children) =>
   fill(document.createElement(tag), attributes, children);
-
-/** Returns an element of a picture. */
 export const svg = (tag, attributes, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
-/** Returns a link within the dashboard: link("text", "workload", id). */
+/** Returns a link within the dashboard, and the address of a view: link("text", "workload", id). */
 export const link = (text, ...path) => el("a", { href: route(...path) }, text);
-
-/** Returns the address of a view. */
 export const route = (...path) => "#/" + path.map(encodeURIComponent).join("/");
 
-/** Returns a button. */
 export const button = (text, onclick, attributes) => el("button", { type: "button", onclick, ...attributes }, text);
+export const labelled = (text, field) => el("label", {}, text, field);
 
 /** Returns a list of names and values, which may have several parts; a pair may be false. */
 export const facts = (...pairs) =>
@@ -45,6 +41,3 @@ export const list = (things, limit, item, noun = "") =>
 
 /** Returns what can scroll by itself, which the keyboard can do, too. */
 export const detail = (label) => el("div", { class: "detail", tabindex: 0, role: "region", "aria-label": label });
-
-/** Returns a label that contains its field. */
-export const labelled = (text, field) => el("label", {}, text, field);

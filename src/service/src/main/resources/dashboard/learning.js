@@ -4,8 +4,8 @@ import { charted } from "./chart.js";
 import { button, el, labelled, link } from "./dom.js";
 import { get, hasToken, post, reloader, setToken } from "./live.js";
 import { ratiosOption, stepsOption } from "./plots.js";
-import { col, name, num, planColumn, sentence, Table, when } from "./table.js";
-import { ms, number, percent, short, words } from "./text.js";
+import { col, name, num, planColumn, sentence, share, Table, when } from "./table.js";
+import { ms, number, percent, ratio, short, words } from "./text.js";
 
 const RELOAD_MS = 2000;
 
@@ -56,9 +56,7 @@ export async function learning() {
   };
 }
 
-const two = (ratio) => ratio.toFixed(2);
-const three = (ratio) => ratio?.toFixed(3);
-const error = (share) => percent(share, 2);
+const error = (title, key) => share(title, key, 2);
 const yes = (is) => (is ? "yes" : "");
 const id = (title, key) => col(title, key, short);
 
@@ -71,7 +69,7 @@ const tableOfModels = (hardware, promote) => new Table({
   rowClass: (model) => (model.predicts ? "marked" : ""),
   columns: [
     id("Model", "modelId"), when("Since", "since"), col("Current", (model) => yes(model.predicts)),
-    num("Samples", "computeSamples"), num("Mean error", "error", error),
+    num("Samples", "computeSamples"), error("Mean error", "error"),
     col("Trained on", (model) => (model.simulated ? "simulated costs" : "measured costs")),
     num("Plans", (model) => model.plans.count, planLinks), name("Description", "description", description),
     { title: "Promote", cell: (model) => (model.predicts ? "" : promote(model)) },
@@ -101,8 +99,7 @@ const tableOfDecisions = (hardware) => new Table({
   columns: [
     when("Time", "decidedAt"), col("Trigger", (d) => words(d.trigger)), id("Champion", "championId"),
     id("Challenger", "challengerId"), col("Published", (d) => yes(d.published) || "no"),
-    num("Champion's error", "championRecentError", error),
-    num("Challenger's error", "challengerRecentError", error),
+    error("Champion's error", "championRecentError"), error("Challenger's error", "challengerRecentError"),
     num("Plans lose", "challengerPlanLoss", (loss, d) => (loss === null ? "" : `${percent(d.championPlanLoss)} → ${percent(loss)}`)),
     sentence("Reason", "reason"),
   ],
@@ -117,13 +114,12 @@ const tableOfAlarms = (hardware) => new Table({
     col("Alarm", (a) => (a.kind === "STRAGGLER" ? `device ${a.device} is slow` : "drift from the model")),
     col("Quantity", (a) => words(a.quantity)),
     col("Workload", "workloadId", (workload) => link(workload, "workload", workload)),
-    num("Usual ratio", "usualRatio", two), num("Recent ratio", "recentRatio", two), col("Detector", "detector"),
+    num("Usual ratio", "usualRatio", ratio), num("Recent ratio", "recentRatio", ratio), col("Detector", "detector"),
   ],
 });
 
 const chartOfSteps = (hardware) => charted(`steps of ${hardware}`, "Steps as a table", {
   caption: "Measured steps, the latest first",
-  name: `Steps of ${hardware}`,
   largest: "Time",
   columns: [
     when("Time", "measuredAt"), name("Workload", "workloadId"), planColumn("Plan", "planId"),
@@ -133,11 +129,10 @@ const chartOfSteps = (hardware) => charted(`steps of ${hardware}`, "Steps as a t
 
 const chartOfRatios = (hardware) => charted(`ratios of ${hardware}`, "Ratios as a table", {
   caption: "Measured over predicted cost, the latest first",
-  name: `Ratios of ${hardware}`,
   largest: "Number",
   columns: [
-    num("Number", "number"), when("Time", "measuredAt"), num("Ratio", "ratio", three),
-    num("Alarm below", "low", three), num("Alarm above", "high", three), id("Model", "modelId"),
+    num("Number", "number"), when("Time", "measuredAt"), num("Ratio", "ratio", ratio),
+    num("Alarm below", "low", ratio), num("Alarm above", "high", ratio), id("Model", "modelId"),
   ],
 });
 

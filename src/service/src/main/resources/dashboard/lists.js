@@ -4,8 +4,8 @@ import { Chart } from "./chart.js";
 import { el, link, svg } from "./dom.js";
 import { get, reloader, state } from "./live.js";
 import { planHeight, planOption } from "./plots.js";
-import { col, name, num, Table } from "./table.js";
-import { ago, ms, number, percent, predictedStep, rate, words } from "./text.js";
+import { col, name, num, share, Table } from "./table.js";
+import { ago, ms, number, predictedStep, rate, words } from "./text.js";
 
 const ORDER = ["DOES_NOT_FIT", "REFUSED", "SLOW_DEVICE", "DRIFT", "PLANNING", "GOOD"];
 const SIGNS = { DOES_NOT_FIT: "✕", REFUSED: "✕", SLOW_DEVICE: "▲", DRIFT: "▲", PLANNING: "…", GOOD: "✓" };
@@ -89,7 +89,7 @@ export const overview = () => rowsOf({
     num("Generation", "generation"), num("Tables", "tables"), num("Devices", "devices"),
     num("Predicted step", "predictedMs", (step, row) => predictedStep(row)),
     col("Over time", ({ steps }) => (steps.length < 2 ? null : steps.at(-1) / steps[0] - 1), (of, row) => overTime(row.steps)),
-    num("Measured step", "measuredMs", ms), num("Imbalance", "imbalance", (share) => percent(share)),
+    num("Measured step", "measuredMs", ms), share("Imbalance", "imbalance"),
     changed,
     col("Hardware", "hardware"),
   ],
@@ -109,7 +109,7 @@ export const pools = () => rowsOf({
     num("Lost", "lostNodes", (lost) => el("span", { class: lost ? "warn" : null }, number(lost))),
     num("Devices", "devices"), num("Workloads", "workloads"), num("Without devices", "waiting"),
     num("Weighted throughput", "weightedThroughput", (sum, row) => rate(sum, row.simulated)),
-    num("Fairness loss", "fairnessLoss", (share) => percent(share)),
+    share("Fairness loss", "fairnessLoss"),
     changed,
     col("Hardware", "hardware"),
   ],

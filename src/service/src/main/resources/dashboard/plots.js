@@ -2,7 +2,7 @@
 
 import { tooltip } from "./chart.js";
 import { positionOf } from "./shards.js";
-import { about, bytes, clock, counted, day, ms, number, percent, rangeText, short } from "./text.js";
+import { about, bytes, clock, counted, day, ms, number, percent, rangeText, ratio, reasonOf, short, sum } from "./text.js";
 
 /** The parts of a device's step in the order in which they happen. */
 export const PARTS = [
@@ -95,13 +95,13 @@ export const pointTooltip = (c, formatter, trigger = "item") => ({
 
 /** Returns the bytes of each device of a plan that shards may use: of replica groups, the least at each position. */
 export function usable(cluster, plan) {
-  const positions = plan.deviceCosts.map(() => Infinity);
   const own = new Map(cluster.memoryBytesByDevice.map(({ device, bytes: of }) => [device, of]));
-  for (let rank = 0; rank < positions.length * plan.replication.groups; rank++) {
+  const least = plan.deviceCosts.map(() => Infinity);
+  for (let rank = 0; rank < least.length * plan.replication.groups; rank++) {
     const position = positionOf(plan, rank);
-    positions[position] = Math.min(positions[position], own.get(rank) ?? cluster.memoryBytesPerDevice);
+    least[position] = Math.min(least[position], (own.get(rank) ?? cluster.memoryBytesPerDevice) - cluster.reservedMemoryBytesPerDevice);
   }
-  return positions.map((memory) => memory - cluster.reservedMemoryBytesPerDevice);
+  return least;
 }
 
 /** Returns where bars begin and end. */
@@ -133,10 +133,7 @@ export const planOption = (plan, capacities) => (c) => {
     tooltip: pointerOnly(c),
     axisPointer: { link: [{ yAxisIndex: "all" }] },
     grid: [{ left: 60, width: "60%", ...inset(wide, 34) }, { left: "77%", right: unequal ? 150 : 80, ...inset(wide, 34) }],
-    xAxis: [
-      stepAxis(c, wide),
-      value(c, { gridIndex: 1, max: most || null, show: false }),
-    ],
+    xAxis: [stepAxis(c, wide), value(c, { gridIndex: 1, max: most || null, show: false })],
     yAxis: [
       devices({
         label: {
@@ -164,7 +161,7 @@ export const planOption = (plan, capacities) => (c) => {
 
 /** Returns what a screen reader says of a plan of the history. */
 export const historyText = (line) =>
-  `Generation ${line.generation}: ${line.beforeMs ? ms(line.beforeMs) + " to " : ""}${ms(line.predictedMs)}, ${line.reason}`;
+  `Generation ${line.generation}: ${line.beforeMs ? ms(line.beforeMs) + " to " : ""}${ms(line.predictedMs)}, ${reasonOf(line.reason)}`;
 
 /** The plans of a workload over time: the predicted cost of the plan that ran before, and of the new plan. */
 export const historyOption = (lines, chosen) => (c) => {
@@ -181,9 +178,7 @@ export const historyOption = (lines, chosen) => (c) => {
     legend: legend(c, ["plan that ran before", ...Object.values(kinds).map(([title]) => title)]),
     tooltip: pointerOnly(c),
     grid: { left: 56, right: 20, top: 34, bottom: 44 },
-    xAxis: category(c, {
-      data: lines.map((line) => line.generation), name: "generation", nameGap: 26,
-    }),
+    xAxis: category(c, { data: lines.map((line) => line.generation), name: "generation", nameGap: 26 }),
     yAxis: value(c, { name: "ms per step", nameGap: 40, min: 0 }),
     series: [
       step({ itemStyle: { color: "transparent" }, data: lines.map((line) => Math.min(before(line), line.predictedMs)) }),
@@ -203,17 +198,10 @@ export const historyOption = (lines, chosen) => (c) => {
 };
 
 /** Returns the bytes and shards that go from one device to another, or to every other one, a sum for each pair. */
-export function transfers(moved) {
-  const sums = new Map();
-  for (const { part, bytes: size } of moved) {
-    const key = `${part.fromDevice} ${part.toDevice}`;
-    const sum = sums.get(key) || { from: part.fromDevice, to: part.toDevice, bytes: 0, count: 0 };
-    sum.bytes += size || 0;
-    sum.count++;
-    sums.set(key, sum);
-  }
-  return [...sums.values()];
-}
+export const transfers = (moved) =>
+  [...Map.groupBy(moved, ({ part }) => `${part.fromDevice} ${part.toDevice}`).values()].map((shards) => ({
+    from: shards[0].part.fromDevice, to: shards[0].part.toDevice, count: shards.length, bytes: sum(shards, ({ bytes: of }) => of || 0),
+  }));
 
 /**
  * Returns sums with a pair for each device that gets a copy. A device without a copy gets it from the first one, where
@@ -343,14 +331,14 @@ export const ratiosOption = (points, alarms) => (c) => {
   const alarmed = alarms
     .map((alarm) => points.findIndex((point) => point.measuredAt >= alarm.measuredAt))
     .filter((i) => i >= 0);
-  const shown = points.flatMap((point) => [point.ratio, point.low, point.high]).filter((ratio) => ratio > 0);
+  const shown = points.flatMap((point) => [point.ratio, point.low, point.high]).filter((shown) => shown > 0);
   const times = points.map((point) => clock(point.measuredAt).slice(11));
   const [low, high] = [Math.min(1, ...shown), Math.max(1, ...shown)];
   return {
     legend: legend(c, ["measured / predicted", "range without an alarm", "alarm"]),
     tooltip: pointTooltip(c, ([{ dataIndex: i }]) => tooltip(
-      `${clock(points[i].measuredAt)}: ${points[i].ratio.toFixed(3)}`,
-      points[i].low ? `range without an alarm: ${points[i].low.toFixed(2)} to ${points[i].high.toFixed(2)}` : "the usual ratio is still being learned",
+      `${clock(points[i].measuredAt)}: ${ratio(points[i].ratio)}`,
+      points[i].low ? `range without an alarm: ${ratio(points[i].low)} to ${ratio(points[i].high)}` : "the usual ratio is still being learned",
       `model ${short(points[i].modelId)}`), "axis"),
     grid: { left: 60, right: 20, top: 34, bottom: 30 },
     xAxis: category(c, {

@@ -9,7 +9,9 @@ const MANY = 96;
 
 const SIGNS = { TAKEN: "", FREE: "free", LOST: "✕ lost" };
 const SMALL_SIGNS = { TAKEN: "", FREE: "", LOST: "✕" };
+/** Nodes, or rows of nodes, that a key goes on. */
 const STEPS = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
+const ROWS = { ArrowDown: 1, ArrowUp: -1 };
 
 const rackName = (rack) => (rack ? `Rack ${rack}` : "Without a rack");
 
@@ -78,17 +80,14 @@ export class PoolPicture {
     this.legend.replaceChildren(
       ...has.map((workload) => entry("taken " + this.marks.classes(workload.workloadId), small ? this.marks.of(workload.workloadId) + 1 : "",
         `${workload.workloadId}: ${counted(workload.nodes.length, "node")}`)),
-      ...(freeNodes ? [entry("free", "", `free: ${counted(freeNodes, "node")}`)] : []),
-      ...(lostNodes ? [entry("lost", "✕", `lost: ${counted(lostNodes, "node")}`)] : []));
+      freeNodes ? entry("free", "", `free: ${counted(freeNodes, "node")}`) : "",
+      lostNodes ? entry("lost", "✕", `lost: ${counted(lostNodes, "node")}`) : "");
   }
 
   key(event) {
-    const step = STEPS[event.key];
-    const next = step !== undefined ? this.at + step
-      : event.key === "ArrowDown" ? this.beside(1)
-      : event.key === "ArrowUp" ? this.beside(-1)
-      : null;
-    if (next === null) return;
+    const rows = ROWS[event.key];
+    const next = rows ? this.beside(rows) : this.at + STEPS[event.key];
+    if (Number.isNaN(next)) return;
     event.preventDefault();
     this.choose(Math.max(0, Math.min(this.nodes.length - 1, next)));
     this.squares[this.at]?.scrollIntoView({ block: "nearest" });
@@ -98,14 +97,10 @@ export class PoolPicture {
   beside(direction) {
     const boxes = this.squares.map((square) => square.getBoundingClientRect());
     const from = boxes[this.at];
-    let best = this.at;
-    let least = Infinity;
-    boxes.forEach((box, i) => {
-      const rows = direction * (box.top - from.top);
-      const distance = 1000 * rows + Math.abs(box.left - from.left);
-      if (rows > 1 && distance < least) [best, least] = [i, distance];
-    });
-    return best;
+    const below = ({ top }) => direction * (top - from.top);
+    const distance = (box) => 1000 * below(box) + Math.abs(box.left - from.left);
+    const [nearest] = boxes.filter((box) => below(box) > 1).sort((a, b) => distance(a) - distance(b));
+    return nearest ? boxes.indexOf(nearest) : this.at;
   }
 
   choose(index) {

@@ -4,7 +4,7 @@ import { tooltip } from "./chart.js";
 import {
   bars, byWorkload, category, COLOURS, decal, names, namesHeight, pointerOnly, pointTooltip, SYMBOLS, TOLD_APART, value,
 } from "./plots.js";
-import { about, clock, counted, number, percent, rate } from "./text.js";
+import { about, clock, counted, number, percent, rate, sum } from "./text.js";
 
 const LINES = ["solid", "dashed", "dotted"];
 const HAS = "what it has";
@@ -80,10 +80,10 @@ export const curvesOption = (workloads, marks) => (c) => {
 /** Returns what a past allocation gave, as a sentence. */
 export function pastText(past) {
   const given = Object.entries(past.devices).sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-  const sum = given.reduce((total, [, devices]) => total + devices, 0);
+  const taken = sum(given, ([, devices]) => devices);
   return `Generation ${past.generation}, ${clock(past.allocatedAt)}: ` +
     (given.map(([name, devices]) => `${name} ${number(devices)}`).join(", ") || "nobody has devices") +
-    (past.poolDevices === null ? "" : `; ${number(Math.max(0, past.poolDevices - sum))} of ${counted(past.poolDevices, "device")} not used`) +
+    (past.poolDevices === null ? "" : `; ${number(Math.max(0, past.poolDevices - taken))} of ${counted(past.poolDevices, "device")} not used`) +
     `; fairness loss ${percent(past.quality.fairnessLoss)}`;
 }
 
@@ -91,7 +91,7 @@ export function pastText(past) {
 function groupsOf(history, marks) {
   const shares = history.flatMap((past, i) => Object.entries(past.devices).map(([workloadId, devices]) => ({ workloadId, i, devices })));
   const mark = ({ name, others }) => (others ? Infinity : marks.of(name));
-  return byWorkload(shares, (members) => members.reduce((sum, { devices }) => sum + devices, 0))
+  return byWorkload(shares, (members) => sum(members, ({ devices }) => devices))
     .sort((a, b) => mark(a) - mark(b))
     .map(({ name, others, members }) => {
       const devices = history.map(() => 0);

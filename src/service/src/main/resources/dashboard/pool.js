@@ -6,7 +6,7 @@ import { get, reloader, state } from "./live.js";
 import { PoolPicture, workloadLink } from "./pool-picture.js";
 import { namesHeight } from "./plots.js";
 import { curvesOption, drawn, Marks, pastOption, pastText } from "./pool-plots.js";
-import { col, name, num, sentence, Table, when } from "./table.js";
+import { col, name, num, sentence, share, Table, when } from "./table.js";
 import { ago, counted, ms, named, number, percent, rate, words } from "./text.js";
 
 /** Allocations that the chart shows; its table has all that the server keeps. */
@@ -69,7 +69,7 @@ const tableOfWorkloads = (id) => new Table({
     num("Most devices", (w) => w.claim?.mostDevices), num("Weight", (w) => w.claim?.weight),
     num("Priority", (w) => w.claim?.priority),
     num("Predicted samples/s", "samplesPerSecond", (samples, w) => rate(samples, isSimulated(w))),
-    num("Share of pool", "share", (share) => percent(share)),
+    share("Share of pool", "share"),
     num("Fair nodes", "fairNodes", (nodes) => number(nodes && Number(nodes.toFixed(1)))),
     col("Change", (w) => (w.change ? words(w.change) : "not allocated yet")),
     sentence("Reason", (w) => (w.reason ?? "") + (w.claim ? "" : "; its claim is withdrawn")),
@@ -78,7 +78,6 @@ const tableOfWorkloads = (id) => new Table({
 
 const chartOfCurves = (id) => charted(`curves of ${id}`, "Curves as a table", {
   caption: "Predicted throughput by number of devices",
-  name: `Curves of ${id}`,
   columns: [
     name("Workload", "workloadId"), num("Devices", "devices"),
     num("Predicted step", "stepMs", (step) => (step === null ? "does not fit" : ms(step))),
@@ -88,13 +87,12 @@ const chartOfCurves = (id) => charted(`curves of ${id}`, "Curves as a table", {
 
 const chartOfPast = (id, detail) => charted(`allocations of ${id}`, "Allocations as a table", {
   caption: "The latest allocations",
-  name: `Allocations of ${id}`,
   largest: "Allocated",
   columns: [
     num("Generation", "generation"), when("Allocated", "allocatedAt"),
     sentence("Devices", (past) => Object.entries(past.devices).map(([workload, devices]) => `${workload}: ${number(devices)}`).join(", ")),
     num("Weighted throughput", (past) => past.quality.weightedThroughput, (sum) => rate(sum)),
-    num("Fairness loss", (past) => past.quality.fairnessLoss, (loss) => percent(loss)),
+    share("Fairness loss", (past) => past.quality.fairnessLoss),
     num("From the optimum", (past) => past.quality.gap, gapText),
     num("Adjusted", (past) => past.quality.adjusted),
   ],

@@ -1,27 +1,20 @@
 // What the shards of a plan are: texts, and a picture of a table that is cut.
 
 import { el, svg } from "./dom.js";
-import { bytes, counted, ms, number, percent } from "./text.js";
+import { bytes, counted, ms, number, percent, sum } from "./text.js";
 
 /** In place of a device's number: each device holds a copy. */
 const EVERY_DEVICE = -1;
 
+/** Size of a picture, and the least size of a part whose device is written into it, in pixels. */
 const WIDTH = 640;
 const HEIGHT = 240;
-
-/** Least size of a part, in pixels, whose device is written into it. */
 const LABELLED = { width: 62, height: 17 };
 
-/** Returns TorchRec's name of a kind. */
 export const kindName = (kind) => kind.toLowerCase();
-
-/** Returns whether a device holds a shard. */
 export const holds = (device) => (shard) => shard.device === device || shard.device === EVERY_DEVICE;
-
-/** Returns the shards of each table. */
 export const byTable = (shards) => Map.groupBy(shards, (shard) => shard.table);
 
-/** Returns whether a part of a table and a shard of it have rows and columns in common. */
 const overlap = (part, shard) =>
   part.columnOffset < shard.columnOffset + shard.columns && shard.columnOffset < part.columnOffset + part.columns &&
   part.rowOffset < shard.rowOffset + shard.rows && shard.rowOffset < part.rowOffset + part.rows;
@@ -43,13 +36,12 @@ function movedShards(plan) {
 /** Describes what moves: a shard may move in several parts. */
 export const movesText = (plan) =>
   plan.moves.length
-    ? `${counted(movedShards(plan), "shard")} in ${counted(plan.moves.length, "part")}, ${bytes(plan.moves.reduce((sum, move) => sum + move.bytes, 0))}`
+    ? `${counted(movedShards(plan), "shard")} in ${counted(plan.moves.length, "part")}, ${bytes(sum(plan.moves, (move) => move.bytes))}`
     : "none";
 
 /** Returns the number of devices of a plan, and of its replica groups if there are several. */
 export const devicesText = (plan) => (plan.replication.groups > 1 ? groupsText(plan) : `${plan.deviceCosts.length}`);
 
-/** Returns the codecs of a plan's collectives, and what each saves. */
 export const codecsText = (plan) => plan.codecs.map(({ scope, direction, codec, savedMs }) =>
   `${scope.toLowerCase()} ${direction.toLowerCase()} ${codec.name} (saves ${ms(savedMs)})`).join(", ");
 
@@ -106,19 +98,18 @@ const RESERVATIONS = {
 export const cacheText = (share, misses) =>
   share ? `cache of ${percent(share)} of the rows` + (misses ? `, ${percent(misses.lookupShare)} of the lookups miss${RESERVATIONS[misses.known]}` : "") : "";
 
+const andCache = ({ cacheShare }) => (cacheShare ? `, ${cacheText(cacheShare)}` : "");
+
 /** Returns what a shard holds of its table. */
 export function shardText(shard, rows) {
   const ofRows = rowsText(shard, rows);
   if (shard.device === EVERY_DEVICE) return ofRows === "all" ? "a copy, as on every device" : `hot rows ${ofRows}, a copy as on every device`;
-  const cache = shard.cacheShare ? `, ${cacheText(shard.cacheShare)}` : "";
+  const cache = andCache(shard);
   if (shard.kind === "TABLE_WISE" && ofRows === "all") return `whole${cache}`;
   return `columns ${columnsText(shard)}` + (ofRows === "all" ? "" : `, rows ${ofRows}`) + cache;
 }
 
-/** Returns where a part goes. */
 export const toText = (device) => (device === EVERY_DEVICE ? "every other device" : `device ${device}`);
-
-/** Returns where a part comes from. */
 export const fromText = (device) => (device === EVERY_DEVICE ? "any copy" : `device ${device}`);
 
 /** Returns where a table is, as a sentence. */
@@ -127,7 +118,7 @@ export function layoutText(shards) {
   if (hot) return `${counted(hot.rows, "hot row")} on every device, others: ${layoutText(otherShards(shards))}`;
   const [first] = shards;
   if (first.device === EVERY_DEVICE) return "a copy on every device";
-  const cache = first.cacheShare ? `, ${cacheText(first.cacheShare)}` : "";
+  const cache = andCache(first);
   if (shards.length === 1) return `whole on device ${first.device}${cache}`;
   const columns = new Set(shards.map((shard) => shard.columnOffset)).size;
   const rows = shards.length / columns;

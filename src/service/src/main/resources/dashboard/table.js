@@ -3,33 +3,26 @@
 import { button, el, labelled, link } from "./dom.js";
 import { csv, saveAs } from "./export.js";
 import { meaning } from "./glossary.js";
-import { clock, counted, number, short } from "./text.js";
+import { clock, counted, number, percent, short } from "./text.js";
 
 /** Rows that are shown until the user wants all: sorting more takes a browser longer than 100 ms. */
 const SHOWN_ROWS = 250;
 
-/** Returns what a row has under a name, or what a function returns for it. */
-const getter = (value) => (typeof value === "string" ? (row) => row[value] : value);
-
-/** A column of texts, or of what cell(value, row) shows of them. */
+/** A column of texts, which are under a name in a row or what value(row) returns, or of what cell(text, row) shows of them. */
 export function col(title, value, cell, extra) {
-  const of = getter(value);
+  const of = typeof value === "string" ? (row) => row[value] : value;
   return { title, value: of, cell: (row) => (cell ? cell(of(row), row) : of(row)), ...extra };
 }
 
 /** A column of numbers; format(value, row) returns their texts. */
 export const num = (title, value, format = number) => col(title, value, format, { kind: "number" });
 
-/** A column of names that may be long. */
+export const share = (title, value, digits) => num(title, value, (of) => percent(of, digits));
+
+/** Columns of names that may be long, of sentences, of times, and of plans with links to their explanations. */
 export const name = (title, value, cell) => col(title, value, cell, { kind: "wide" });
-
-/** A column of sentences. */
 export const sentence = (title, value) => col(title, value, null, { kind: "long" });
-
-/** A column of times. */
 export const when = (title, value) => col(title, value, clock);
-
-/** A column of plans, with links to their explanations. */
 export const planColumn = (title, value) => col(title, value, (id) => (id ? link(short(id), "why", id) : ""));
 
 /**

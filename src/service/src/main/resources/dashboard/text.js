@@ -4,22 +4,20 @@ const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const count = new Intl.NumberFormat("en");
 const rounded = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
+export const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);
+
 /** Formats a value that may be missing. */
 const known = (format) => (value, ...rest) => (value === null || value === undefined ? "" : format(value, ...rest));
 
 export const number = known((value) => count.format(value));
-
 export const ms = known((value) => (value >= 1000 ? whole(value) : value.toFixed(value < 1 ? 3 : 2) + " ms"));
-
-/** Formats milliseconds without decimals. */
 export const whole = known((value) => number(Math.round(value)) + " ms");
-
 export const percent = known((share, digits = 1) => (100 * share).toFixed(digits) + " %");
+export const ratio = known((value) => value.toFixed(2));
 
 /** Formats a number to three digits once it is large: "99,712", "1.24M". */
 export const about = known((value) => (Math.round(value) < 100000 ? number(Math.round(value)) : rounded.format(value)));
 
-/** Formats a forecast with its range. */
 export const rangeText = ({ low, median, high }) => `${about(median)} (${about(low)} to ${about(high)})`;
 
 /** Formats a number of things: "1 row", "2 rows". */
@@ -46,27 +44,21 @@ export function ago(time) {
 
 /** Formats a time of the user's zone as in ISO 8601, which is Sweden's custom: "2026-11-28 09:30:00". */
 export const clock = (time) => (time ? new Date(time).toLocaleString("sv") : "");
-
 export const day = (time) => clock(time).slice(0, 10);
-
-/** Returns the first characters of an id. */
 export const short = (id) => (id ? id.slice(0, 12) : "");
+
+export const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** Formats a code as words: DOES_NOT_FIT is "does not fit". */
 export const words = (code) => code.toLowerCase().replaceAll("_", " ");
 
-/** Formats the relative change from one value to another. */
 export const change = (before, after) => (before ? (after > before ? "+" : "") + percent(after / before - 1) : "");
-
-/** Formats how two steps compare. */
 export const stepChange = (before, after) => `${ms(before)} → ${ms(after)} (${change(before, after)})`;
 
 const simulatedText = (simulated) => (simulated ? " (simulated)" : "");
 
-/** Formats the predicted step of a workload's latest plan, and says if it comes from a simulator. */
+/** Format a step and samples a second as predicted, and say if they come from a simulator. */
 export const predictedStep = (row) => ms(row.predictedMs) + simulatedText(row.simulated);
-
-/** Formats predicted samples a second, and says if they come from a simulator. */
 export const rate = known((value, simulated) => number(Number(value.toPrecision(4))) + "/s" + simulatedText(simulated));
 
 /** Formats the predicted step of a plan, with one standard deviation if the model says it. */
@@ -75,13 +67,11 @@ export const stepOf = (plan) => ms(plan.predictedMs) + (plan.insight.uncertainty
 /** Formats how far a step is from a lower bound of all plans. */
 export const aboveBound = (predictedMs, boundMs) => (boundMs > 0 ? percent(predictedMs / boundMs - 1) : "");
 
-/** Describes a slow device of a plan. */
 export const slowText = (speed) =>
   `device ${speed.device} ${speed.part === "COMPUTATION" ? "computes" : "communicates"} ${speed.slowdown.toFixed(1)} times slower since ${clock(speed.since)}`;
 
 /** What a plan's reason says of the hardware, which holds for every plan and is said once, with the cluster. */
 const OF_HARDWARE = /, (links of [^,]+ from a data sheet.*)$/;
-
 export const hardwareNote = (reason) => reason.match(OF_HARDWARE)?.[1];
 
 /** Returns a plan's reason without that, and without saying of a background search that the workload did not change. */

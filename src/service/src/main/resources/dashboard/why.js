@@ -1,7 +1,7 @@
 // The explanation of a plan: the events before it, predictions, the search, moves and statuses.
 
 import { el, facts, link, list } from "./dom.js";
-import { get, getWhenFree } from "./live.js";
+import { get } from "./live.js";
 import { byTable, cacheText, columnsText, fromText, groupsText, kindsText, movesText, otherShards, rowsOf, rowsText, shardingText, toText } from "./shards.js";
 import { col, name, num, Table } from "./table.js";
 import { aboveBound, bytes, clock, hardwareNote, ms, number, short, stepChange, reasonOf, words } from "./text.js";
@@ -12,7 +12,7 @@ const SHOWN_SHARED = 20;
 const SHOWN_STATUSES = 100;
 
 export async function why(planId) {
-  const [plan, story] = await Promise.all([get("/api/plan", { id: planId }), getWhenFree("/api/why", { plan: planId })]);
+  const [plan, story] = await Promise.all([get("/api/plan", { id: planId }), get("/api/why", { plan: planId })]);
   const bottleneck = plan.insight.bottleneck;
   const bound = plan.insight.lowerBoundMs;
   const note = hardwareNote(plan.reason);

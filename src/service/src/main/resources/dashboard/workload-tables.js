@@ -4,8 +4,8 @@ import { charted } from "./chart.js";
 import { button, el, link, route, svg } from "./dom.js";
 import { PARTS, fillOption, fillText, fills } from "./plots.js";
 import { shardingText } from "./shards.js";
-import { col, name, num, Table, when } from "./table.js";
-import { about, bytes, clock, ms, number, percent, rangeText, short, whole, reasonOf, words } from "./text.js";
+import { col, name, num, share, Table, when } from "./table.js";
+import { about, bytes, capitalized, clock, ms, number, percent, rangeText, short, whole, reasonOf, words } from "./text.js";
 
 /** Returns the chart of a plan, with the details of a device beside it, and a table of the costs of its devices. */
 export const chartOfDevices = (id, detail) => charted(`plan of ${id}`, "Devices as a table", {
@@ -13,7 +13,7 @@ export const chartOfDevices = (id, detail) => charted(`plan of ${id}`, "Devices 
   name: `Devices of ${id}`,
   columns: [
     num("Device", "device"),
-    ...[...PARTS, ["total", "step"]].map(([key, title]) => num(title[0].toUpperCase() + title.slice(1), key, ms)),
+    ...[...PARTS, ["total", "step"]].map(([key, title]) => num(capitalized(title), key, ms)),
     num("Memory", "memory", bytes), col("Bottleneck", (cost) => (cost.isBottleneck ? "yes" : "")),
   ],
 }, (chart) => el("div", { class: "pair" }, chart, detail));
@@ -68,18 +68,18 @@ export const tableOfTables = (draw) => new Table({
     col("Sharding", ({ shards }) => (shards.length ? shardingText(shards) : "")),
     num("Shards", (table) => table.shards.length, (count, { name: of }) =>
       count === 0 ? "" : button(number(count), () => draw(of), { "aria-label": `Draw the ${count} shards of ${of}` })),
-    num("Predicted alone", "aloneMs", ms), num("Share of cost", "share", (share) => percent(share)),
+    num("Predicted alone", "aloneMs", ms), share("Share of cost", "share"),
   ],
 });
 
-const share = (row) => row.ids / row.slots;
+const fill = (row) => row.ids / row.slots;
 const isFull = (row) => row.daysUntilFull?.median === 0;
 
 /** Draws which share of a table's slots is taken. */
 const fillBar = (row) =>
   svg("svg", { class: "fill", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
     svg("rect", { width: 100, height: 10 }),
-    svg("rect", { class: isFull(row) ? "held all" : "held", width: 100 * Math.min(1, share(row)), height: 10 }));
+    svg("rect", { class: isFull(row) ? "held all" : "held", width: 100 * Math.min(1, fill(row)), height: 10 }));
 
 const idsIn = (title, key) => num(title, (row) => row[key].median, (ids, row) => rangeText(row[key]));
 const idsAt = (title, key) => num(title, key, (ids) => about(ids));
@@ -96,7 +96,7 @@ export function forecasts(id) {
     rowClass: (row) => (row.name === chosen ? "marked" : ""),
     columns: [
       name("Table", "name"), num("Ids", "ids", idsButton), num("Slots", "slots"),
-      num("Fill", share, (of, row) => el("span", {}, fillBar(row), percent(of))), idsIn("In a day", "inDay"),
+      num("Fill", fill, (of, row) => el("span", {}, fillBar(row), percent(of))), idsIn("In a day", "inDay"),
       idsIn("In 7 days", "inWeek"), idsIn("In 28 days", "inFourWeeks"),
       col("Full in", (row) => row.daysUntilFull?.median ?? null, (days, row) => row.daysUntilFull?.text ?? "not expected"),
       num("Resized to", (row) => (row.slotsGiven === row.slots ? null : row.slotsGiven)),
@@ -113,7 +113,6 @@ export function forecasts(id) {
   const title = el("h3", { "aria-live": "polite" });
   const over = charted(`ids of ${id}`, "Ids over time as a table", {
     caption: "Ids over time, reported and forecast",
-    name: `Ids of ${id}`,
     columns: [when("Time", "at"), idsAt("Ids", "median"), idsAt("90% from", "low"), idsAt("90% to", "high")],
   });
   const picture = el("div", {}, title, over.node);

@@ -8,7 +8,7 @@ import { get, reloader, state } from "./live.js";
 import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption, usable } from "./plots.js";
 import { byTable, codecsText, cutPicture, groupsText, holds, kindName, kindsText, movesText, positionOf, rowsOf, shardText } from "./shards.js";
 import {
-  aboveBound, ago, bytes, change, clock, counted, hardwareNote, ms, number, percent, predictedStep, short, slowText, stepOf, reasonOf, words,
+  aboveBound, ago, bytes, change, clock, counted, hardwareNote, ms, number, percent, predictedStep, short, slowText, stepOf, reasonOf, sum, words,
 } from "./text.js";
 import { chartOfDevices, forecasts, tableOfPlans, tableOfTables } from "./workload-tables.js";
 
@@ -35,8 +35,8 @@ const poolText = ({ claim, allocation }) =>
 /** Adds which share of the tables' costs each has, and its shards in a plan. */
 function withShares(tables, plan) {
   const planned = byTable(plan ? plan.shards : []);
-  const sum = tables.reduce((total, { aloneMs }) => total + aloneMs, 0);
-  const share = ({ aloneMs }) => (aloneMs === null || sum === 0 ? null : aloneMs / sum);
+  const total = sum(tables, ({ aloneMs }) => aloneMs);
+  const share = ({ aloneMs }) => (aloneMs === null || total === 0 ? null : aloneMs / total);
   return tables.map((table) => ({ ...table, share: share(table), shards: planned.get(table.name) || [] }));
 }
 
