@@ -199,8 +199,8 @@ export const historyOption = (lines, chosen) => (c) => {
 
 /** Returns the bytes and shards that go from one device to another, or to every other one, a sum for each pair. */
 export const transfers = (moved) =>
-  [...Map.groupBy(moved, ({ part }) => `${part.fromDevice} ${part.toDevice}`).values()].map((shards) => ({
-    from: shards[0].part.fromDevice, to: shards[0].part.toDevice, count: shards.length, bytes: sum(shards, ({ bytes: of }) => of || 0),
+  [...Map.groupBy(moved, (part) => `${part.fromDevice} ${part.toDevice}`).values()].map((parts) => ({
+    from: parts[0].fromDevice, to: parts[0].toDevice, count: parts.length, bytes: sum(parts, (part) => part.bytes),
   }));
 
 /**
@@ -218,15 +218,14 @@ const spread = (sums, count) =>
 export const diffHeight = (...plans) => 110 + rowsHeight(Math.max(...plans.map((plan) => plan.deviceCosts.length)));
 
 /** Two plans: the devices' costs on both sides, and between them what moves from which device to which. */
-export const diffOption = (shards, before, after) => (c) => {
+export const diffOption = (moved, before, after) => (c) => {
   const [left, right] = [parts(before.deviceCosts), parts(after.deviceCosts)];
   const count = Math.max(left.length, right.length);
   const longest = Math.max(...[...left, ...right].map((cost) => cost.total));
-  const moved = shards.map(({ part, bytes: size }) => ({
-    part: { ...part, fromDevice: positionOf(before, part.fromDevice), toDevice: positionOf(after, part.toDevice) },
-    bytes: size,
+  const positions = moved.map((part) => ({
+    ...part, fromDevice: positionOf(before, part.fromDevice), toDevice: positionOf(after, part.toDevice),
   }));
-  const sums = spread(transfers(moved), right.length);
+  const sums = spread(transfers(positions), right.length);
   const most = Math.max(1, ...sums.map((sum) => sum.bytes));
   const devices = [...Array(count).keys()];
   const few = count <= MANY;

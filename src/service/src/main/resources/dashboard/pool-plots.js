@@ -12,9 +12,7 @@ const ALL = "all devices of the pool";
 
 /** Gives each workload a number, in the order in which they come: its colour and pattern while the page is open. */
 export class Marks {
-  constructor() {
-    this.numbers = new Map();
-  }
+  numbers = new Map();
 
   of(workloadId) {
     if (!this.numbers.has(workloadId)) this.numbers.set(workloadId, this.numbers.size);

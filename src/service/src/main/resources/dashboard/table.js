@@ -32,7 +32,7 @@ export const planColumn = (title, value) => col(title, value, (id) => (id ? link
  * largest first.
  */
 export class Table {
-  constructor({ caption, name, columns, key = (row, i) => i, largest, filter, rowClass }) {
+  constructor({ caption, name, columns, key = (row, i) => i, largest, filter, rowClass, rows: first = [] }) {
     this.columns = columns;
     this.key = key;
     this.name = name || caption;
@@ -61,6 +61,7 @@ export class Table {
     sizes.observe(shown);
     sizes.observe(this.box);
     this.showSort();
+    this.set(first);
   }
 
   showAll() {
@@ -89,8 +90,7 @@ export class Table {
 
   /** Replaces all rows. */
   set(rows) {
-    const keys = new Set();
-    [...rows].forEach((row, i) => keys.add(this.hold(row, i)));
+    const keys = new Set([...rows].map((row, i) => this.hold(row, i)));
     for (const [key, held] of this.rows) {
       if (keys.has(key)) continue;
       held.node?.remove();
@@ -142,46 +142,40 @@ export class Table {
   }
 
   matches(held) {
-    if (this.words.length === 0) return true;
     held.search ??= this.columns.map((column) => (column.value ? column.value(held.row) : "")).join("\n").toLowerCase();
     return this.words.every((word) => held.search.includes(word));
   }
 
-  /** Returns the rows in the order of the sort column. */
-  sorted() {
-    const column = this.columns[this.sortBy];
-    const sign = this.descending ? -1 : 1;
-    return [...this.rows.values()].sort((a, b) => compare(column.value(a.row), column.value(b.row), sign));
+  /** Returns the rows that the filter finds, in the order of the sort column. */
+  matching() {
+    const { value } = this.columns[this.sortBy];
+    const found = this.words.length ? [...this.rows.values()].filter((held) => this.matches(held)) : [...this.rows.values()];
+    return found.sort((a, b) => compare(value(a.row), value(b.row), this.descending ? -1 : 1));
   }
 
   arrange() {
     const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
+    const matching = this.matching();
+    const shown = new Set(matching.slice(0, this.limit));
+    for (const held of this.rows.values()) if (!shown.has(held)) held.node?.remove();
     let at = this.body.firstChild;
-    let matching = 0;
-    for (const held of this.sorted()) {
-      if (!this.matches(held) || ++matching > this.limit) {
-        if (held.node && held.node === at) at = at.nextSibling;
-        held.node?.remove();
-        continue;
-      }
+    for (const held of shown) {
       if (!held.node) this.fill(held);
       if (held.node === at) at = at.nextSibling;
       else this.body.insertBefore(held.node, at);
     }
     if (focused && document.activeElement !== focused && focused.isConnected) focused.focus();
-    const shown = Math.min(matching, this.limit);
-    this.count.textContent = (shown === this.rows.size ? "" : `${number(shown)} of `) + counted(this.rows.size, "row");
-    this.all.hidden = shown === matching;
+    this.count.textContent = (shown.size === this.rows.size ? "" : `${number(shown.size)} of `) + counted(this.rows.size, "row");
+    this.all.hidden = shown.size === matching.length;
     // The browser lays out the rows when they come near the visible part of the page; until then this is their height.
-    this.box.style.containIntrinsicHeight = `auto ${2 * (shown + 2)}rem`;
+    this.box.style.containIntrinsicHeight = `auto ${2 * (shown.size + 2)}rem`;
   }
 
   csv() {
     const columns = this.columns.filter((column) => column.value);
-    const rows = this.sorted().filter((held) => this.matches(held));
     return csv([
       columns.map((column) => column.title),
-      ...rows.map(({ row }) => columns.map((column) => column.value(row))),
+      ...this.matching().map(({ row }) => columns.map((column) => column.value(row))),
     ]);
   }
 }

@@ -13,7 +13,7 @@ export const number = known((value) => count.format(value));
 export const ms = known((value) => (value >= 1000 ? whole(value) : value.toFixed(value < 1 ? 3 : 2) + " ms"));
 export const whole = known((value) => number(Math.round(value)) + " ms");
 export const percent = known((share, digits = 1) => (100 * share).toFixed(digits) + " %");
-export const ratio = known((value) => value.toFixed(2));
+export const ratio = known((value) => value.toFixed(3));
 
 /** Formats a number to three digits once it is large: "99,712", "1.24M". */
 export const about = known((value) => (Math.round(value) < 100000 ? number(Math.round(value)) : rounded.format(value)));

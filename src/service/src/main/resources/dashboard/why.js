@@ -2,9 +2,10 @@
 
 import { el, facts, link, list } from "./dom.js";
 import { get } from "./live.js";
-import { byTable, cacheText, columnsText, fromText, groupsText, kindsText, movesText, otherShards, rowsOf, rowsText, shardingText, toText } from "./shards.js";
+import { byTable, cacheText, fromText, groupsText, kindsText, movesText, otherShards, rowsOf, shardingText, toText } from "./shards.js";
 import { col, name, num, Table } from "./table.js";
 import { aboveBound, bytes, clock, hardwareNote, ms, number, short, stepChange, reasonOf, words } from "./text.js";
+import { partColumns } from "./workload-tables.js";
 
 const SHOWN_EVENTS = 50;
 const SHOWN_CHANGES = 20;
@@ -85,20 +86,14 @@ function events(story, plan) {
   ], " events");
 }
 
-/** Returns a table with rows. */
-function filled(options, rows) {
-  const table = new Table(options);
-  table.set(rows);
-  return table.node;
-}
-
-const predictions = (story) => filled({
+const predictions = (story) => new Table({
   caption: "Predictions",
   largest: "Predicted alone",
   columns: [
     name("Table", (row) => row.table.name), num("Previously", "beforeMs", ms), num("Predicted alone", "aloneMs", ms),
   ],
-}, story.tables);
+  rows: story.tables,
+}).node;
 
 function explanations(plan) {
   const tables = byTable(plan.shards);
@@ -114,14 +109,15 @@ function explanations(plan) {
     GROUPS: () => groupsText(plan),
   };
   const gain = (of, row) => (of > 0 ? ms(of) : row.cause === "MEMORY" || row.cause === "DEVICE_LOST" ? "" : "only with others");
-  return filled({
+  return new Table({
     caption: "Splits, kinds, caches, hot rows, replica groups and moves, the largest gain first",
     largest: "Gain",
     columns: [
       name("Table", "table"), col("Action", (row) => actions[row.kind](row)), col("Cause", (row) => words(row.cause)),
       num("Gain", "gainMs", gain),
     ],
-  }, plan.insight.explanations);
+    rows: plan.insight.explanations,
+  }).node;
 }
 
 function shared(story) {
@@ -136,13 +132,11 @@ function moves(plan) {
     TO_HOST: (m) => `${fromText(m.fromDevice)} → host`,
     FROM_HOST: (m) => `host → ${toText(m.toDevice)}`,
   };
-  const rows = rowsOf(plan.shards);
-  return filled({
+  return new Table({
     caption: "Moves in an order in which every device stays within its memory",
     columns: [
-      num("Step", "number"), name("Table", "table"), col("Columns", columnsText),
-      col("Rows", (row) => rowsText(row, rows.get(row.table))), col("Route", (row) => routes[row.stage](row)),
-      num("Size", "bytes", bytes),
+      num("Step", "number"), ...partColumns(rowsOf(plan.shards)), col("Route", (row) => routes[row.stage](row)), num("Size", "bytes", bytes),
     ],
-  }, plan.moveOrder.map(({ move, stage }, i) => ({ ...plan.moves[move], stage, number: i + 1 })));
+    rows: plan.moveOrder.map(({ move, stage }, i) => ({ ...plan.moves[move], stage, number: i + 1 })),
+  }).node;
 }

@@ -3,7 +3,7 @@
 import { charted } from "./chart.js";
 import { button, el, link, route, svg } from "./dom.js";
 import { PARTS, fillOption, fillText, fills } from "./plots.js";
-import { shardingText } from "./shards.js";
+import { columnsText, rowsText, shardingText } from "./shards.js";
 import { col, name, num, share, Table, when } from "./table.js";
 import { about, bytes, capitalized, clock, ms, number, percent, rangeText, short, whole, reasonOf, words } from "./text.js";
 
@@ -54,6 +54,11 @@ export function tableOfPlans(id, chosen) {
   });
   return { node: el("div", {}, table.node, el("div", { class: "tools" }, compare)), set: (lines) => table.set(lines) };
 }
+
+/** Returns the columns of what a part of a table is; rowsOf has how many rows the tables have. */
+export const partColumns = (rowsOf) => [
+  name("Table", "table"), col("Columns", columnsText), col("Rows", (part) => rowsText(part, rowsOf.get(part.table))),
+];
 
 /** Returns a table of embedding tables; draw(name) shows how one is cut. */
 export const tableOfTables = (draw) => new Table({
