@@ -21,7 +21,8 @@ const statistics = document.getElementById("statistics");
 const announcement = document.getElementById("announcement");
 
 const VIEWS = [["", "Overview"], ["pools", "Pools"], ["learning", "Learning"], ["events", "Events"]];
-nav.append(el("ul", {}, VIEWS.map(([path, name]) => el("li", { hidden: path === "pools" }, el("a", { href: route(path), "data-path": path }, name)))));
+nav.append(el("ul", {}, VIEWS.map(([path, name]) =>
+  el("li", { hidden: path === "pools" }, el("a", { href: route(path), "data-path": path }, name)))));
 const poolsItem = nav.querySelector("[data-path=pools]").parentElement;
 document.getElementById("skip").addEventListener("click", (event) => {
   event.preventDefault();

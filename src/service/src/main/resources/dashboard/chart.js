@@ -1,6 +1,6 @@
 // Charts: Apache ECharts, rendered as SVG.
 
-import { el } from "./dom.js";
+import { el, fill } from "./dom.js";
 import { chartTools } from "./export.js";
 import { hiddenTable } from "./table.js";
 import { capitalized } from "./text.js";
@@ -72,10 +72,6 @@ export class Chart {
       this.instance.on("updateAxisPointer", ({ axesInfo }) => axesInfo.length && this.point(axesInfo[0].value, false));
       this.instance.getZr().on("click", () => this.items?.enter?.(this.items.at));
     }
-    this.draw();
-  }
-
-  draw() {
     const style = getComputedStyle(document.documentElement);
     const colours = Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`)]));
     this.instance.setOption({
@@ -95,9 +91,7 @@ export class Chart {
     const first = !this.items;
     const chosen = first || this.items.latest !== latest ? at : this.items.at;
     this.items = { count, at: Math.min(count - 1, chosen), latest, text, picked, enter };
-    for (const [name, value] of Object.entries({ role: "slider", tabindex: 0, "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": count - 1 })) {
-      this.node.setAttribute(name, value);
-    }
+    fill(this.node, { role: "slider", tabindex: 0, "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": count - 1 });
     this.describe();
     if (!first) return;
     this.node.addEventListener("keydown", (event) => {
@@ -123,8 +117,7 @@ export class Chart {
   }
 
   describe() {
-    this.node.setAttribute("aria-valuenow", this.items.at);
-    this.node.setAttribute("aria-valuetext", this.items.text(this.items.at));
+    fill(this.node, { "aria-valuenow": this.items.at, "aria-valuetext": this.items.text(this.items.at) });
   }
 
   /** Returns the chart as the text of an SVG file, with its size in pixels. */

@@ -2,7 +2,8 @@
 
 import { meaning } from "./glossary.js";
 
-function fill(node, attributes, children) {
+/** Gives an element attributes, functions for events, and children. */
+export function fill(node, attributes, ...children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);

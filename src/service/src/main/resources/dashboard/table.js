@@ -8,7 +8,7 @@ import { clock, counted, number, percent, short } from "./text.js";
 /** Rows that are shown until the user wants all: sorting more takes a browser longer than 100 ms. */
 const SHOWN_ROWS = 250;
 
-/** A column of texts, which are under a name in a row or what value(row) returns, or of what cell(text, row) shows of them. */
+/** A column of texts, value(row) or the row's of that name, or of what cell(text, row) shows of them. */
 export function col(title, value, cell, extra) {
   const of = typeof value === "string" ? (row) => row[value] : value;
   return { title, value: of, cell: (row) => (cell ? cell(of(row), row) : of(row)), ...extra };
@@ -28,8 +28,8 @@ export const planColumn = (title, value) => col(title, value, (id) => (id ? link
 /**
  * Shows rows. A column has a title; value(row), which is sorted, filtered and exported (a column without it holds
  * controls); cell(row), the text or element that is shown; kind, "number", "wide" or "long", see above; and fixed, if a
- * row's cell is made once. key(row) tells rows apart where not all are replaced at once. Rows are sorted by the first column, or by the one named largest, the
- * largest first.
+ * row's cell is made once. Rows are sorted by the first column, or by the one named largest, the largest first. key(row)
+ * tells rows apart; without it, all are replaced at once.
  */
 export class Table {
   constructor({ caption, name, columns, key = (row, i) => i, largest, filter, rowClass, rows: first = [] }) {

@@ -18,6 +18,7 @@ export async function why(planId) {
   const bound = plan.insight.lowerBoundMs;
   const note = hardwareNote(plan.reason);
   const [outside] = plan.outOfRange;
+  const { moveOverheadMs, moveGigabytesPerSecond, reshardMs, paybackSteps } = plan.settings;
   return {
     title: `Why plan ${short(planId)}`,
     node: el("div", { class: "story" },
@@ -33,7 +34,8 @@ export async function why(planId) {
         story.pool && ["Devices", ...poolShare(story.pool)]),
       el("h2", {}, "Events"),
       events(story, plan),
-      story.infeasible.map((none) => el("p", { class: "problem" }, `Generation ${none.generation} does not fit${none.shortfall.bytesShort ? `, ${bytes(none.shortfall.bytesShort)} short` : ""}: ${none.shortfall.message}`)),
+      story.infeasible.map(({ generation, shortfall: { bytesShort, message } }) => el("p", { class: "problem" },
+        `Generation ${generation} does not fit${bytesShort ? `, ${bytes(bytesShort)} short` : ""}: ${message}`)),
       el("h2", {}, "Predictions"),
       el("p", {}, "Model ", el("code", {}, short(plan.modelId)), ": computation of each new or changed table, alone on a device."),
       story.tables.length ? predictions(story) : el("p", {}, "No table is new or changed."),
@@ -47,7 +49,8 @@ export async function why(planId) {
         el("li", {}, `Tables: ${kindsText(plan.shards) || "none"}.`),
         el("li", {}, `Bottleneck: device ${bottleneck.device}, ${words(bottleneck.cause)}` +
           (bottleneck.table ? `, mostly ${bottleneck.table}` + (bottleneck.gainMs > 0 ? ` (${ms(bottleneck.gainMs)} faster without it)` : "") : "") + "."),
-        el("li", {}, `A move costs ${ms(plan.settings.moveOverheadMs)} plus its bytes at ${plan.settings.moveGigabytesPerSecond} GB/s, a reshard ${ms(plan.settings.reshardMs)}; together they must pay off within ${number(plan.settings.paybackSteps)} steps.`)),
+        el("li", {}, `A move costs ${ms(moveOverheadMs)} plus its bytes at ${moveGigabytesPerSecond} GB/s, a reshard ${ms(reshardMs)}; ` +
+          `together they must pay off within ${number(paybackSteps)} steps.`)),
       el("h2", {}, "Splits, kinds and moves with their gains"),
       el("p", { class: "soft" }, "A gain is what undoing this action alone would cost a step. Gains of actions that belong together do not add up."),
       plan.insight.explanations.length ? explanations(plan) : el("p", {}, "None."),
@@ -77,9 +80,7 @@ const statusText = ({ step, kind, wave, waves, source, reason }) =>
   `Step ${number(step)}: ${words(kind)}${waves > 1 ? ` (wave ${wave} of ${waves})` : ""} by ${source}${reason ? ", " + reason : ""}`;
 
 function events(story, plan) {
-  if (!story.events.length) {
-    return el("p", {}, plan.effort === "DEEP" ? "No event: a background search improved the previous plan." : "No event: costs are predicted again, as the reason says.");
-  }
+  if (story.events.length === 0) return el("p", {}, `No event: ${reasonOf(plan.reason)}.`);
   return list(story.events, SHOWN_EVENTS, ({ generation, eventId, source, occurredAt, changes }) => [
     `Generation ${generation}: event ${eventId}` + (source ? ` from ${source}, ${clock(occurredAt)}` : ""),
     list(changes, SHOWN_CHANGES, (text) => text),

@@ -147,7 +147,8 @@ export function forecasts(id) {
       const end = latest.memoryEnd;
       notes.replaceChildren(
         el("p", { class: "soft" }, `Reported ${clock(latest.measuredAt)}; ranges hold in 90% of cases.`),
-        end ? el("p", { class: "problem" }, `Memory holds the tables for ${end.days.text} after the report, whatever the plan; at the end of growth.warning.days, ${bytes(end.bytesShort)} are missing.`) : "");
+        end === null ? "" : el("p", { class: "problem" }, `Memory holds the tables for ${end.days.text} after the report, ` +
+          `whatever the plan; at the end of growth.warning.days, ${bytes(end.bytesShort)} are missing.`));
       draw();
       table.set(latest.tables);
     },
