@@ -51,6 +51,12 @@ abstract class DashboardLearningPage {
         .asInstanceOf(InstanceOfAssertFactories.DOUBLE)
         .isGreaterThan(1.4);
     site.checkBothSchemes("learning");
+    browser.run("document.querySelector('select').append(new Option('a'.repeat(300)))");
+    assertThat(
+            browser.run(
+                "const page = document.documentElement; return page.scrollWidth - page.clientWidth"))
+        .as("pixels by which a long name makes the page wider")
+        .isEqualTo(0L);
     promote();
   }
 

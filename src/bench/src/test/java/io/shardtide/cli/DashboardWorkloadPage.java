@@ -302,6 +302,16 @@ abstract class DashboardWorkloadPage {
     browser.await("the chart below", "drawn() === 'near,far,saved'");
   }
 
+  /** ECharts keeps each of its charts that is not disposed of. */
+  @Test
+  void a_chart_that_has_left_the_page_is_disposed_of() {
+    site.openWorkload(DashboardSite.WORKLOAD);
+    browser.run("window.left = document.querySelector('.chart > div')");
+    assertThat(browser.run("return !!echarts.getInstanceByDom(left)")).isEqualTo(true);
+    site.openTable("events", "Events");
+    browser.await("its end", "!echarts.getInstanceByDom(left)");
+  }
+
   @Test
   void slow_devices_are_named_marked_and_listed() throws Exception {
     DeviceSpeed speed = new DeviceSpeed(1, CostPart.COMPUTATION, 2, 0.05, Fixtures.TIME);
