@@ -42,10 +42,10 @@ class CommandsPageTest {
           Map.entry("watch", "[CLIENTS](CLIENTS.md#from-a-shell)"),
           Map.entry(
               "plan",
-              "[PLANNING](PLANNING.md#plan-workloads-from-a-file-without-kafka); with `--predict`"
-                  + " [TORCHREC](TORCHREC.md#in-a-plan-of-torchrec)"),
-          Map.entry("pretrain", "[MODELS](MODELS.md#3-train)"),
-          Map.entry("evaluate", "[MODELS](MODELS.md#4-check-before-you-trust-it)"),
+              "[FILES](FILES.md); with `--predict`"
+                  + " [TORCHREC](TORCHREC.md#predict-a-plan-of-torchrecs-planner)"),
+          Map.entry("pretrain", "[MODELS](MODELS.md#train)"),
+          Map.entry("evaluate", "[MODELS](MODELS.md#check-before-you-trust-it)"),
           Map.entry("export", "[OPERATING](OPERATING.md#when-something-is-lost)"),
           Map.entry("replay", "[REPLAY](REPLAY.md)"),
           Map.entry(
@@ -54,7 +54,7 @@ class CommandsPageTest {
                   + " [POOLS](POOLS.md#reproducible)"),
           Map.entry("models", "[MODELS](MODELS.md#fine-tuning-from-measured-steps)"),
           Map.entry("pools", "[POOLS](POOLS.md#the-command)"),
-          Map.entry("forecasts", "[PLANNING](PLANNING.md#tables-that-grow)"),
+          Map.entry("forecasts", "[GROWTH](GROWTH.md)"),
           Map.entry("topologies", "[topologies/](../topologies/README.md)"),
           Map.entry("bench", "[BENCHMARKS](BENCHMARKS.md)"));
 

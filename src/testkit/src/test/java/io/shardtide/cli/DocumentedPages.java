@@ -62,7 +62,7 @@ abstract class DocumentedPages {
 
   /** The example of a workload's line, which the page wraps. */
   private static String documentedWorkload() throws IOException {
-    String page = Files.readString(HERE.resolve("docs/PLANNING.md"));
+    String page = Files.readString(HERE.resolve("docs/FILES.md"));
     int start = page.indexOf("{\"task\"", page.indexOf("plan --workloads"));
     return page.substring(start, page.indexOf("```", start)).replace("\n", "") + "\n";
   }
@@ -105,6 +105,7 @@ abstract class DocumentedPages {
       names.put("URL", planner.registryUrl());
       // Published from a list of configs, in Python; the other pages' workload stands for it.
       names.put("--workload feed ", "--workload feed-ranking ");
+      names.put("--workload my-model ", "--workload feed-ranking ");
       assertThat(commands).as("the pages show commands").hasSizeGreaterThan(10);
       for (Command command : commands) {
         if (ELSEWHERE.keySet().stream().anyMatch(command.text()::startsWith)) {
