@@ -47,7 +47,8 @@ export class Chart {
     this.option = option;
     this.node.setAttribute("aria-label", label);
     this.canvas.style.height = `${height}px`;
-    this.invalidate();
+    this.stale = true;
+    if (this.visible) this.update();
   }
 
   fit() {
@@ -55,12 +56,6 @@ export class Chart {
     // On a narrow screen the node scrolls, which the keyboard must be able to do, too.
     if (this.node.scrollWidth > this.node.clientWidth) this.node.tabIndex = 0;
     if (this.canvas.clientWidth) this.instance?.resize();
-  }
-
-  /** Draws the option again, now or when the chart comes near the visible part of the page. */
-  invalidate() {
-    this.stale = true;
-    if (this.visible) this.update();
   }
 
   /** Draws the option if it has changed since it was drawn. */
@@ -129,9 +124,13 @@ export class Chart {
 }
 
 const charts = new WeakMap();
-const each = (act) => document.querySelectorAll(".chart").forEach((node) => act(charts.get(node)));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => each((chart) => chart.invalidate()));
-addEventListener("beforeprint", () => each((chart) => chart.update()));
+
+/** Draws all charts of the page in other colours, those far below, too. */
+const redraw = () => document.querySelectorAll(".chart").forEach((node) => {
+  charts.get(node).stale = true;
+  charts.get(node).update();
+});
+for (const colours of ["(prefers-color-scheme: dark)", "print"]) matchMedia(colours).addEventListener("change", redraw);
 
 /**
  * Returns a chart with buttons that save it and, below it, its data as a table of the same name: { chart, node, show }.
