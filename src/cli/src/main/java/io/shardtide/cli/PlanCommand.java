@@ -7,32 +7,23 @@ import io.shardtide.plan.ShardingPlan;
 import io.shardtide.torchrec.TorchRecPlans;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
-import java.io.IOException;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.concurrent.Callable;
 import java.util.function.Function;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
+import picocli.CommandLine.Parameters;
 
-/** Prints plans as they are published. */
+/** Shows and explains plans, and makes them from files. */
 @Command(
-    name = "watch",
-    description =
-        "Prints each workload's latest plan, then each new one as it is published, until Ctrl-C.",
-    footer = {
-      "",
-      "Example:",
-      "  shardtide watch --bootstrap kafka:9092 \\",
-      "    --registry http://registry:8081 --workload ads"
-    },
-    mixinStandardHelpOptions = true)
-final class WatchCommand implements Callable<Integer> {
-  /** Formats of a plan. */
+    name = "plan",
+    description = "Shows and explains the plans of workloads, and makes plans without Kafka.",
+    subcommands = {PlanWhy.class, PlanMake.class, PlanEvaluate.class},
+    footer = {"", "Example:", "  shardtide plan get ads"})
+final class PlanCommand {
+  /** Formats of a plan that earlier versions had in one option. */
   enum WatchFormat {
     /** For people. */
     TEXT,
@@ -44,103 +35,111 @@ final class WatchCommand implements Callable<Integer> {
     TORCHREC
   }
 
-  @Spec private CommandSpec spec;
-
-  @Mixin private ClusterOption cluster;
-
-  @Option(names = "--workload", paramLabel = "ID", description = "Only the plans of this workload.")
-  private Optional<String> workload;
-
-  @Option(
-      names = "--format",
-      paramLabel = "NAME",
-      defaultValue = "TEXT",
-      description = "${COMPLETION-CANDIDATES}. Default: ${DEFAULT-VALUE}.")
-  private WatchFormat format;
-
-  @Mixin private TorchRecOption torchRec;
-
-  @Option(
-      names = "--once",
+  @Command(
+      name = "get",
       description =
-          "Ends after the latest plans. If there is none within the time-out: ends with status 1.")
-  private boolean once;
-
-  @Override
-  public Integer call() throws Exception {
-    cluster.check(spec);
-    PlanPrinter printer = new PlanPrinter(shape());
-    KafkaLogSummary quietLog = cluster.quietLog();
-    try {
-      PlanSubscriber plans = PlanSubscriber.start(cluster.endpoint(), workload, printer);
-      try {
-        printer.awaitEnd(
-            cluster.timeout(),
-            "No plan%s".formatted(workload.map(" of workload "::concat).orElse("")));
-      } finally {
-        plans.close();
-      }
-    } finally {
-      quietLog.close();
-    }
-    return 0;
+          "Prints the latest plan of a workload. If there is none within the time-out: ends with"
+              + " status 1.",
+      footer = {"", "Example:", "  shardtide plan get ads"})
+  int get(
+      @Mixin ClusterOption on,
+      @Parameters(paramLabel = "WORKLOAD", description = "Id of the workload.") String workload)
+      throws Exception {
+    return watch(on, new TorchRecOption(), workload, null, true);
   }
 
-  private Function<PlanUpdate, String> shape() throws IOException {
+  @Command(
+      name = "watch",
+      description =
+          "Prints each workload's latest plan, then each new one as it is published, until Ctrl-C.",
+      footer = {"", "Example:", "  shardtide plan watch ads"})
+  int watch(
+      @Mixin ClusterOption on,
+      @Mixin TorchRecOption torchRec,
+      @Parameters(
+              paramLabel = "WORKLOAD",
+              arity = "0..1",
+              description = "Only the plans of this workload.")
+          String workload,
+      @Option(
+              names = "--format",
+              paramLabel = "NAME",
+              description = "torchrec: TorchRec's plan a line. Default: that of --output.")
+          WatchFormat format,
+      @Option(
+              names = "--once",
+              description =
+                  "Ends after the latest plans. If there is none within the time-out: ends with"
+                      + " status 1.")
+          boolean once)
+      throws Exception {
+    boolean isText = format == null ? on.isText() : format == WatchFormat.TEXT;
     TorchRecPlans torchRecPlans =
         new TorchRecPlans(torchRec.target(format == WatchFormat.TORCHREC));
-    return switch (format) {
-      case TEXT -> {
-        SimulatedModels models =
-            new SimulatedModels(
-                cluster.endpoint(), line -> spec.commandLine().getErr().println(line));
-        yield update -> text(update, models);
-      }
-      case JSON -> {
-        JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
-        yield update -> lines.write(update.plan()) + '\n';
-      }
-      case TORCHREC ->
-          update ->
-              update
-                      .previous()
-                      .map(running -> torchRecPlans.describe(update.plan(), running))
-                      .orElseGet(() -> torchRecPlans.describe(update.plan()))
-                      .toString()
-                  + '\n';
-    };
+    JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
+    SimulatedModels models = new SimulatedModels(on.endpoint(), on::note);
+    PlanPrinter printer =
+        new PlanPrinter(
+            on,
+            once,
+            isText,
+            format == WatchFormat.TORCHREC
+                ? update -> torchRec(torchRecPlans, update)
+                : isText ? update -> text(update, models) : update -> lines.write(update.plan()));
+    return on.quietly(
+        () -> {
+          PlanSubscriber plans =
+              PlanSubscriber.start(on.endpoint(), Optional.ofNullable(workload), printer);
+          try {
+            printer.awaitEnd(
+                on.timeout(),
+                "No plan%s".formatted(workload == null ? "" : " of workload " + workload));
+          } finally {
+            plans.close();
+          }
+          return 0;
+        });
   }
 
-  private String text(PlanUpdate update, SimulatedModels models) {
+  private static String torchRec(TorchRecPlans plans, PlanUpdate update) {
+    return update
+        .previous()
+        .map(running -> plans.describe(update.plan(), running))
+        .orElseGet(() -> plans.describe(update.plan()))
+        .toString();
+  }
+
+  private static String text(PlanUpdate update, SimulatedModels models) {
     return new PlanView(Ansi.AUTO, models::contains)
-            .show(
-                update.plan(),
-                update.previous(),
-                Optional.empty(),
-                "%s  %s".formatted(update.plan().workloadId(), update.plan().run().createdAt()),
-                OptionalDouble.empty())
-        + '\n';
+        .show(
+            update.plan(),
+            update.previous(),
+            Optional.empty(),
+            "%s  %s".formatted(update.plan().workloadId(), update.plan().run().createdAt()),
+            OptionalDouble.empty());
   }
 
   /** Prints plans, on the subscriber's thread. */
-  private final class PlanPrinter extends WatchPrinter implements PlanListener {
+  private static final class PlanPrinter extends WatchPrinter implements PlanListener {
+    private final boolean isText;
     private final Function<PlanUpdate, String> shape;
 
-    PlanPrinter(Function<PlanUpdate, String> shape) {
-      super(spec.commandLine().getOut(), spec.commandLine().getErr(), once);
+    PlanPrinter(PrintOption on, boolean once, boolean isText, Function<PlanUpdate, String> shape) {
+      super(on.out(), on.err(), once);
+      this.isText = isText;
       this.shape = shape;
     }
 
     @Override
     public void plan(PlanUpdate update) {
-      print(shape.apply(update));
+      print(shape.apply(update) + '\n');
     }
 
     /** A line on standard output in text; the other formats have lines of plans only. */
     @Override
     public void deleted(String workloadId) {
       String line = "%s was deleted".formatted(workloadId);
-      if (format == WatchFormat.TEXT) {
+      if (isText) {
         note(line);
       } else {
         report(line);
