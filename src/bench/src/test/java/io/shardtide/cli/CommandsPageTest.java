@@ -40,18 +40,17 @@ class CommandsPageTest {
           Map.entry("rights", "[DEPLOY](DEPLOY.md#rights)"),
           Map.entry("workload", "[CLIENTS](CLIENTS.md#from-a-shell)"),
           Map.entry("plan watch", "[CLIENTS](CLIENTS.md#from-a-shell)"),
-          Map.entry(
-              "plan make", "[PLANNING](PLANNING.md#plan-workloads-from-a-file-without-kafka)"),
-          Map.entry("plan evaluate", "[TORCHREC](TORCHREC.md#in-a-plan-of-torchrec)"),
+          Map.entry("plan make", "[FILES](FILES.md)"),
+          Map.entry("plan evaluate", "[TORCHREC](TORCHREC.md#predict-a-plan-of-torchrecs-planner)"),
           Map.entry("plan why", "[REPLAY](REPLAY.md#why-a-plan-is-as-it-is)"),
           Map.entry("model", "[MODELS](MODELS.md#fine-tuning-from-measured-steps)"),
-          Map.entry("model train", "[MODELS](MODELS.md#3-train)"),
-          Map.entry("model evaluate", "[MODELS](MODELS.md#4-check-before-you-trust-it)"),
+          Map.entry("model train", "[MODELS](MODELS.md#train)"),
+          Map.entry("model evaluate", "[MODELS](MODELS.md#check-before-you-trust-it)"),
           Map.entry("log export", "[OPERATING](OPERATING.md#when-something-is-lost)"),
           Map.entry("log replay", "[REPLAY](REPLAY.md)"),
           Map.entry("pool", "[POOLS](POOLS.md#the-command)"),
           Map.entry("pool why", "[POOLS](POOLS.md#reproducible)"),
-          Map.entry("table forecast", "[PLANNING](PLANNING.md#tables-that-grow)"),
+          Map.entry("table forecast", "[GROWTH](GROWTH.md)"),
           Map.entry("bench", "[BENCHMARKS](BENCHMARKS.md)"));
 
   private static void collect(CommandLine command, List<CommandLine> found) {

@@ -14,7 +14,8 @@ import picocli.CommandLine.Option;
     footer = {
       "",
       "Example:",
-      "  shardtide plan evaluate -f workloads.jsonl --plans plans.jsonl --out predicted.jsonl"
+      "  shardtide plan evaluate -f workloads.jsonl --plans plans.jsonl \\",
+      "    --out predicted.jsonl"
     })
 final class PlanEvaluate extends OfflinePlan {
   @Option(

@@ -30,7 +30,8 @@ abstract class DocumentedPages {
   private static final Path REFERENCE = HERE.resolve("src/models/src/test/resources/reference");
 
   /** Options that shorten commands which would take long, or run for ever. */
-  private static final Map<String, String> SHORTENED = Map.of("./shardtide watch", "--once");
+  private static final Map<String, String> SHORTENED =
+      Map.of("./shardtide watch", "--once", "./shardtide plan watch", "--once");
 
   /** Commands that a test cannot run, and what runs them. */
   private static final Map<String, String> ELSEWHERE =
@@ -62,8 +63,8 @@ abstract class DocumentedPages {
 
   /** The example of a workload's line, which the page wraps. */
   private static String documentedWorkload() throws IOException {
-    String page = Files.readString(HERE.resolve("docs/PLANNING.md"));
-    int start = page.indexOf("{\"task\"", page.indexOf("plan --workloads"));
+    String page = Files.readString(HERE.resolve("docs/FILES.md"));
+    int start = page.indexOf("{\"task\"");
     return page.substring(start, page.indexOf("```", start)).replace("\n", "") + "\n";
   }
 
@@ -105,6 +106,7 @@ abstract class DocumentedPages {
       names.put("URL", planner.registryUrl());
       // Published from a list of configs, in Python; the other pages' workload stands for it.
       names.put("--workload feed ", "--workload feed-ranking ");
+      names.put("--workload my-model ", "--workload feed-ranking ");
       assertThat(commands).as("the pages show commands").hasSizeGreaterThan(10);
       for (Command command : commands) {
         if (ELSEWHERE.keySet().stream().anyMatch(command.text()::startsWith)) {
@@ -120,7 +122,7 @@ abstract class DocumentedPages {
               .as("%s: %s%n%s", command.document(), text, Files.readString(out))
               .isZero();
         }
-        if (text.contains("publish")) {
+        if (text.matches(".*(publish|workload apply).*")) {
           await()
               .atMost(Duration.ofSeconds(60))
               .until(() -> !log.committed(log.topics().of(CURRENT_PLANS)).isEmpty());
@@ -128,7 +130,7 @@ abstract class DocumentedPages {
               "d9ff41608bd1",
               log.committed(log.topics().of(CURRENT_PLANS)).get(0).planId().substring(0, 12));
         }
-        if (text.startsWith("./shardtide export")) {
+        if (text.matches("./shardtide (log )?export .*")) {
           Files.copy(home.resolve("exported/events.jsonl"), home.resolve("edited.jsonl"));
         }
       }
