@@ -10,7 +10,6 @@ import io.shardtide.search.problem.SearchResult;
 import io.shardtide.workload.ByteSizes;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.UsableMemory;
-import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -160,9 +159,9 @@ final class HardwareComparison {
         .orElseThrow();
   }
 
-  /** Returns a line of JSON for each workload and hardware. */
-  String json() {
-    return rows.stream().map(row -> JsonText.line(json(row))).collect(Collectors.joining());
+  /** Returns a JSON object for each workload and hardware. */
+  List<ObjectNode> json() {
+    return rows.stream().map(this::json).toList();
   }
 
   private ObjectNode json(Row row) {
@@ -207,7 +206,7 @@ final class HardwareComparison {
    *
    * @return whether there are none
    */
-  boolean reportMustFit(PrintWriter err) {
+  boolean reportMustFit(PrintOption on) {
     List<Row> required = rows.stream().filter(row -> mustFit.contains(row.hardware())).toList();
     List<String> missing =
         required.stream()
@@ -215,10 +214,9 @@ final class HardwareComparison {
             .map(Row::where)
             .toList();
     if (!missing.isEmpty()) {
-      err.printf(
-          "shardtide: %,d of %,d plans that --must-fit names do not fit: %s%n",
-          missing.size(), required.size(), String.join(", ", missing));
-      err.flush();
+      on.error(
+          "%,d of %,d plans that --must-fit names do not fit: %s"
+              .formatted(missing.size(), required.size(), String.join(", ", missing)));
     }
     return missing.isEmpty();
   }
