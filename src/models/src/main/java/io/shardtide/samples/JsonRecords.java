@@ -18,6 +18,7 @@ import io.shardtide.workload.Named;
 import io.shardtide.workload.Names;
 import io.shardtide.workload.Reflected;
 import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.Spelling;
 import io.shardtide.workload.TableConstraints;
 import io.shardtide.workload.TableFeature;
 import io.shardtide.workload.TableKernel;
@@ -51,7 +52,7 @@ import java.util.stream.Stream;
  */
 final class JsonRecords {
   /** NaN is read, although it is no JSON, since Python writes it; no field accepts it. */
-  private static final ObjectMapper JSON =
+  static final ObjectMapper JSON =
       new ObjectMapper(
           JsonFactory.builder()
               .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
@@ -64,6 +65,7 @@ final class JsonRecords {
   private static final Map<Class<?>, Map<String, Object>> STRICT =
       Map.of(
           WorkloadTask.Line.class, Map.of(),
+          WorkloadSpec.class, Map.of("tables", List.of()),
           DeviceMemory.class, Map.of(),
           TableConstraints.class, defaults(TableConstraints.NONE),
           TableKernel.class, defaults(TableKernel.NONE),
@@ -152,7 +154,7 @@ final class JsonRecords {
     Shape shape = SHAPES.computeIfAbsent(type, Shape::of);
     Map<String, Object> defaults = STRICT.getOrDefault(type, Map.of());
     if (STRICT.containsKey(type)) {
-      List<String> names = shape.components.stream().map(RecordComponent::getName).toList();
+      List<String> names = names(type);
       prepare(type, json, names);
       checkNames(json, names);
     }
@@ -199,14 +201,24 @@ final class JsonRecords {
   private static void checkNames(ObjectNode json, List<String> known) {
     for (Map.Entry<String, JsonNode> field : json.properties()) {
       if (!known.contains(field.getKey())) {
-        throw new IllegalArgumentException(
-            "unknown field %s: %s; expected %s"
-                .formatted(
-                    shown(TextNode.valueOf(field.getKey())),
-                    shown(field.getValue()),
-                    String.join(", ", known)));
+        throw unknown(field.getKey(), field.getValue(), known);
       }
     }
+  }
+
+  static IllegalArgumentException unknown(String field, JsonNode value, List<String> known) {
+    return new IllegalArgumentException(
+        "unknown field %s: %s%s; expected %s"
+            .formatted(
+                shown(TextNode.valueOf(field)),
+                shown(value),
+                Spelling.nearest(field, known).map(". Maybe %s"::formatted).orElse(""),
+                String.join(", ", known)));
+  }
+
+  /** Returns the names of a record's fields. */
+  static List<String> names(Class<?> type) {
+    return Arrays.stream(type.getRecordComponents()).map(RecordComponent::getName).toList();
   }
 
   private static Object value(String field, Type type, JsonNode json) {
@@ -276,7 +288,7 @@ final class JsonRecords {
     return Arrays.stream(type.getEnumConstants()).map(Named.class::cast);
   }
 
-  private static void check(boolean isMet, String field, String expected, JsonNode value) {
+  static void check(boolean isMet, String field, String expected, JsonNode value) {
     if (!isMet) {
       throw new IllegalArgumentException(
           "%s must be %s, got %s".formatted(field, expected, shown(value)));
