@@ -48,9 +48,8 @@ final class PoolCommand {
       footer = {
         "",
         "Example:",
-        "  shardtide pool apply gpus \\",
-        "    --devices-per-node 8 --memory-gib 80 --hardware a100 \\",
-        "    --rack r1=n1,n2 --rack r2=n3,n4 --links links.json"
+        "  shardtide pool apply gpus --set devicesPerNode=8 --set memoryGib=80 \\",
+        "    --set hardware=a100 --rack r1=n1,n2 --rack r2=n3,n4 --links links.json"
       })
   int apply(@Mixin PoolEventOption on, @Mixin PoolSpecOption is) throws Exception {
     return on.publish(new PoolUpdate.PoolSet(is.pool()), Optional.empty());

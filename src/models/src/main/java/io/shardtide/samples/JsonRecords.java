@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
+import io.shardtide.pool.PoolNode;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.CommCodec;
 import io.shardtide.workload.DeviceMemory;
@@ -32,6 +33,7 @@ import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
@@ -62,30 +64,36 @@ final class JsonRecords {
   private static final int MAX_SHOWN = 60;
 
   /** Records that have no other fields than their components: those that may be absent. */
-  private static final Map<Class<?>, Map<String, Object>> STRICT =
-      Map.of(
-          WorkloadTask.Line.class, Map.of(),
-          WorkloadSpec.class, Map.of("tables", List.of()),
-          DeviceMemory.class, Map.of(),
-          TableConstraints.class, defaults(TableConstraints.NONE),
-          TableKernel.class, defaults(TableKernel.NONE),
-          HashedStorage.class, defaults(HashedStorage.PLAIN),
-          TableFeature.class, defaults(new TableFeature("-", 0), "name", "poolingFactor"),
-          CommCodec.class, defaults(new CommCodec("-", 1), "name", "bytesPerElement"),
-          TableSpec.class,
-              defaults(
-                  new TableSpec("-", 1, TableSpec.COLUMN_UNIT, 0, ReuseHistogram.UNKNOWN, 4),
-                  "name",
-                  "rows",
-                  "columns",
-                  "poolingFactor"),
-          ClusterSpec.class,
-              defaults(
-                  new ClusterSpec(1, 1, 1, 1, "-"),
-                  "devices",
-                  "memoryBytesPerDevice",
-                  "batchSize",
-                  "hardware"));
+  private static final Map<Class<?>, Map<String, Object>> STRICT = new HashMap<>();
+
+  static {
+    STRICT.put(PoolNode.class, Map.of("rack", ""));
+    STRICT.put(PoolSpec.class, Map.of("hostMemoryBytesPerDevice", 0L, "nodes", List.of()));
+    STRICT.put(WorkloadSpec.class, Map.of("tables", List.of()));
+    STRICT.putAll(
+        Map.of(
+            WorkloadTask.Line.class, Map.of(),
+            DeviceMemory.class, Map.of(),
+            TableConstraints.class, defaults(TableConstraints.NONE),
+            TableKernel.class, defaults(TableKernel.NONE),
+            HashedStorage.class, defaults(HashedStorage.PLAIN),
+            TableFeature.class, defaults(new TableFeature("-", 0), "name", "poolingFactor"),
+            CommCodec.class, defaults(new CommCodec("-", 1), "name", "bytesPerElement"),
+            TableSpec.class,
+                defaults(
+                    new TableSpec("-", 1, TableSpec.COLUMN_UNIT, 0, ReuseHistogram.UNKNOWN, 4),
+                    "name",
+                    "rows",
+                    "columns",
+                    "poolingFactor"),
+            ClusterSpec.class,
+                defaults(
+                    new ClusterSpec(1, 1, 1, 1, "-"),
+                    "devices",
+                    "memoryBytesPerDevice",
+                    "batchSize",
+                    "hardware")));
+  }
 
   private static final Map<Class<?>, Kind> KINDS =
       Map.of(

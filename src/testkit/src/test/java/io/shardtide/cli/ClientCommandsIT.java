@@ -247,7 +247,7 @@ class ClientCommandsIT {
 
     ClientCommandResult refused = run("publish", "--events", bad.toString());
     assertThat(refused.status()).isEqualTo(2);
-    assertThat(refused.err()).contains("bad.jsonl line 32: Not a WorkloadChange");
+    assertThat(refused.err()).contains("bad.jsonl line 32: invalid JSON");
 
     ClientCommandResult published = run("publish", "--events", good.toString());
     assertThat(published.err()).isEmpty();

@@ -231,7 +231,7 @@ class PoolsCommandIT {
     String feed = "workload \"feed-ranking\" must have a claim on one pool, got one on pool";
     refused(
         feed
-            + " \"measured\" besides that on pool \"gpus\". Maybe withdraw that first: shardtide pools withdraw gpus feed-ranking",
+            + " \"measured\" besides that on pool \"gpus\". Maybe withdraw that first: shardtide pool delete gpus feed-ranking",
         "claim",
         "measured",
         "feed-ranking",
