@@ -68,7 +68,7 @@ final class HardwareComparison {
             "fits",
             " step ms",
             " bound ms",
-            " gap %",
+            " above %",
             "bottleneck",
             " fullest GiB",
             " of GiB");
@@ -84,7 +84,8 @@ final class HardwareComparison {
             "yes",
             String.format(Locale.ROOT, "%.3f", found.predictedMs()),
             String.format(Locale.ROOT, "%.3f", insight.lowerBoundMs()),
-            String.format(Locale.ROOT, "%.1f", 100 * gap(found)),
+            String.format(
+                Locale.ROOT, "%.1f", 100 * ShardTexts.aboveBound(found.predictedMs(), insight)),
             bottleneck(insight.bottleneck()),
             number(found.deviceCosts().get(fullest).memoryBytes() / GIB),
             number(memory.bytes(fullest) / GIB));
@@ -141,13 +142,6 @@ final class HardwareComparison {
         .orElseThrow(() -> new IllegalStateException("A finished search has an insight"));
   }
 
-  /** Returns how far the lower bound is below the step, as a share of the step. */
-  private static double gap(SearchResult.Found found) {
-    return found.predictedMs() == 0
-        ? 0
-        : 1 - Math.min(1, insight(found).lowerBoundMs() / found.predictedMs());
-  }
-
   /** Returns the first device that has the largest share of its memory filled. */
   private static int fullest(SearchResult.Found found, UsableMemory memory) {
     return IntStream.range(0, found.deviceCosts().size())
@@ -183,7 +177,7 @@ final class HardwareComparison {
       int fullest = fullest(found, cluster.usableMemory());
       node.put("predicted_ms", found.predictedMs())
           .put("lower_bound_ms", insight.lowerBoundMs())
-          .put("gap", gap(found));
+          .put("above_bound", ShardTexts.aboveBound(found.predictedMs(), insight));
       node.putObject("bottleneck")
           .put("device", bottleneck.device())
           .put("cause", bottleneck.cause().name().toLowerCase(Locale.ROOT))

@@ -131,8 +131,8 @@ class PlanHardwareTest {
       double predictedMs = row.get("predicted_ms").doubleValue();
       assertThat(predictedMs).isEqualTo(plans(expected).get(i).get("predicted_ms").doubleValue());
       assertThat(row.get("lower_bound_ms").doubleValue()).isBetween(0.0, predictedMs);
-      assertThat(row.get("gap").doubleValue())
-          .isEqualTo(1 - row.get("lower_bound_ms").doubleValue() / predictedMs);
+      assertThat(row.get("above_bound").doubleValue())
+          .isEqualTo(predictedMs / row.get("lower_bound_ms").doubleValue() - 1);
       assertThat(row.at("/bottleneck/device").intValue()).isBetween(0, 3);
       assertThat(row.at("/bottleneck/table").textValue()).isIn("user", "item");
       assertThat(row.get("fullest_device_bytes").longValue())
