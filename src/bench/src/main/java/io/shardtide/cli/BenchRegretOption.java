@@ -50,7 +50,6 @@ final class BenchRegretOption {
       names = "--budgets",
       split = ",",
       paramLabel = "N",
-      converter = SearchBudget.class,
       description =
           "With --regret: further budgets, in evaluations a table, besides the quick search's and"
               + " the default one.")
@@ -82,7 +81,6 @@ final class BenchRegretOption {
   @Option(
       names = "--best",
       paramLabel = "N",
-      converter = SearchBudget.class,
       description =
           "With --regret: also searches for the best known steps, with N evaluations a table, a"
               + " tenth of it on more than 16 devices.")

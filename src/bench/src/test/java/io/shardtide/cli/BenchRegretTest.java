@@ -184,7 +184,7 @@ class BenchRegretTest {
       textBlock =
           """
           --budgets 9                | 2 | --budgets needs --regret
-          --regret --budgets 9,0     | 2 | must be a whole number, 1 to 10000000, got "0"
+          --regret --budgets 9,0     | 2 | evaluationsPerTable must be 1 to 10000000, got 0
           --regret --only zzz        | 2 | --only must be part of the name of a workload, got "zzz"
           --regret --known pom.xml   | 2 | pom.xml: no best known steps: Unexpected character ('<'
           """)

@@ -177,8 +177,8 @@ final class PoolCommand {
               .formatted(Names.quote(pool), pools.keySet()));
     }
     if (on.isText()) {
-      try (SimulatedCurves simulated = new SimulatedCurves(on.endpoint(), on::note)) {
-        on.print(new AllocationView(shown, simulated::contains).show());
+      try (SimulatedCosts simulated = new SimulatedCosts(on.endpoint(), on::note)) {
+        on.print(new AllocationView(shown, simulated::ofCurve).show());
       }
     } else {
       Allocation allocation =
@@ -213,7 +213,7 @@ final class PoolCommand {
     return on.quietly(
         () -> {
           try (PoolReader reader = PoolReader.connect(on.endpoint());
-              SimulatedCurves simulated = new SimulatedCurves(on.endpoint(), on::note)) {
+              SimulatedCosts simulated = new SimulatedCosts(on.endpoint(), on::note)) {
             JsonLines<Allocation, ?> lines = new JsonLines<>(Codec.ALLOCATION);
             AllocationPrinter printer =
                 new AllocationPrinter(
@@ -294,10 +294,10 @@ final class PoolCommand {
   }
 
   /** An allocation names nodes and workloads; the pool and the claims come from its events. */
-  private static String text(PoolReader reader, Allocation allocation, SimulatedCurves simulated) {
+  private static String text(PoolReader reader, Allocation allocation, SimulatedCosts simulated) {
     AllocatedPool pool = reader.read().get(allocation.poolId());
     return new AllocationView(
-            new AllocatedPool(pool.state(), Optional.of(allocation)), simulated::contains)
+            new AllocatedPool(pool.state(), Optional.of(allocation)), simulated::ofCurve)
         .show();
   }
 

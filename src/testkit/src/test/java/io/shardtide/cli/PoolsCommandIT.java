@@ -238,7 +238,7 @@ class PoolsCommandIT {
         "--least=1",
         "--most=2");
     String node =
-        "node \"n2\" must be in one pool, got pool \"%s\" besides pool \"gpus\". Maybe take it from there first: shardtide pools lose gpus n2";
+        "node \"n2\" must be in one pool, got pool \"%s\" besides pool \"gpus\". Maybe take it from there first: shardtide pool node rm gpus n2";
     refused(node.formatted("measured"), "add", "measured", "n2");
     refused(
         node.formatted("third"),
