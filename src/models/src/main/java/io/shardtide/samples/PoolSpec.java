@@ -9,7 +9,7 @@ import java.util.List;
  *
  * @param devicesPerNode devices of each node
  * @param memoryBytesPerDevice bytes of memory of each device
- * @param hostMemoryBytesPerDevice bytes of host memory for each device's cached shards
+ * @param hostMemoryBytesPerDevice bytes of host memory of each device
  * @param hardware name of the hardware
  * @param nodes the nodes
  */
