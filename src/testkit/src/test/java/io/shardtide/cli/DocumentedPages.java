@@ -30,8 +30,7 @@ abstract class DocumentedPages {
   private static final Path REFERENCE = HERE.resolve("src/models/src/test/resources/reference");
 
   /** Options that shorten commands which would take long, or run for ever. */
-  private static final Map<String, String> SHORTENED =
-      Map.of("./shardtide watch", "--once", "./shardtide plan watch", "--once");
+  private static final Map<String, String> SHORTENED = Map.of("./shardtide plan watch", "--once");
 
   /** Commands that a test cannot run, and what runs them. */
   private static final Map<String, String> ELSEWHERE =
