@@ -225,7 +225,7 @@ class RecordTextTest {
   }
 
   private static TableSpec table(Random random, String name) {
-    long rows = 1 + random.nextInt(1_000);
+    long rows = 1L + random.nextInt(1_000);
     List<TableFeature> features =
         IntStream.range(0, random.nextInt(3))
             .mapToObj(f -> new TableFeature("f,=.] " + f, 1 + random.nextInt(9), 0.5, 1.25))
