@@ -272,10 +272,12 @@ class _Partition:
         return [
             device
             for device in range(self._ranks)
-            if device != source and (self._is_gone(move) or self._group(device) == self._group(source))
+            if device != source and self._group(device) == self._group(source)
         ]
 
     def _group(self, rank: int) -> int:
+        if self._groups == 1:
+            return 0
         return rank % self._groups if self._strided else rank // len(self._costs)
 
     def _position(self, rank: int) -> int:

@@ -48,7 +48,7 @@ class FirstPeriods:
     order within a period, on batches, or on what was merged with what. Up to `capacity` distinct ids, all are in it.
 
     A sketch of totals, such as HyperLogLog (Flajolet, Fusy, Gandouet and Meunier, AofA 2007), takes less memory. But
-    new ids would be the difference of two of its totals, with the error of the totals: docs/MODELS.md compares them.
+    new ids would be the difference of two of its totals, with the error of the totals.
     """
 
     def __init__(self, capacity: int) -> None:

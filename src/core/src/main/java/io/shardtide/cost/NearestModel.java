@@ -39,10 +39,9 @@ public final class NearestModel {
    *
    * <p>It begins as the model whose training range is nearest to the cluster ({@link #distance}).
    * Of several, a model of measured costs is taken before one of simulated costs (that of an H200
-   * is off by 8% on plans of an H100, the simulated one by 24%: models/samples/h100/README.md),
-   * then the one whose hardware has the longest part of its name in common, then the first by name.
-   * Models that began as others themselves are not taken: what they know of their hardware may be
-   * little.
+   * is off by 8% on plans of an H100, the simulated one by 24%: models/README.md), then the one
+   * whose hardware has the longest part of its name in common, then the first by name. Models that
+   * began as others themselves are not taken: what they know of their hardware may be little.
    *
    * @param models the current models
    * @param cluster a cluster of hardware without a model

@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
  * distinct rows, which every memory hierarchy depends on, is an input of its own; and the use of
  * rows is described by mean and spread, over rows and over lookups. Shares of an unusual histogram
  * are far from all training samples: with shares, predictions of unseen tables were wrong by up to
- * 600%, with means and spreads by 2% to 4% (models/README.md has the comparison).
+ * 600%, with means and spreads by 2% to 4%.
  *
  * <p>How much is known of the use of rows are two inputs: {@code cdf_known} and {@code use_known}.
  * Each optimizer but row-wise Adagrad is an input too; of one that no sample has, its value is that

@@ -173,7 +173,7 @@ public record Capacities(CapacityPolicy policy) {
 
   /**
    * Returns the ids to have room for: half-way between the median and the highest forecast. The
-   * highest one would take up to 6% more memory for a fifth fewer resizes (RATIONALE.md).
+   * highest one would take up to 6% more memory for a fifth fewer resizes.
    */
   private static double expectedIds(HashedTable table, double days) {
     Range then = table.forecast().in(days);

@@ -19,7 +19,7 @@ public enum ResidualMonitor {
 
   /**
    * How far devices are apart. 4%: a trained model's spread is 1 to 2%; tables of one kind that
-   * become 1.6 times as slow spread devices by 5 to 15% (RATIONALE.md).
+   * become 1.6 times as slow spread devices by 5 to 15%.
    */
   SPREAD(StrictMath.log(1.04), 256),
 

@@ -13,7 +13,8 @@ import java.util.stream.IntStream;
  * Shard#EVERY_DEVICE}:
  *
  * <ul>
- *   <li>from a device to each: every other device of its group gets a copy;
+ *   <li>from a device to each: every other device of its group gets a copy. Devices of groups that
+ *       the part was in none of get theirs one by one;
  *   <li>from each to each: all devices hold a copy in both plans;
  *   <li>from each to a device: the device is new and gets a copy, and the others keep theirs.
  * </ul>
@@ -57,9 +58,7 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
       return new int[] {toDevice};
     }
     return IntStream.range(0, next.ranks())
-        .filter(rank -> rank != fromDevice)
-        .filter(
-            rank -> fromDevice >= next.ranks() || next.groupOf(rank) == next.groupOf(fromDevice))
+        .filter(rank -> rank != fromDevice && next.groupOf(rank) == next.groupOf(fromDevice))
         .toArray();
   }
 
@@ -104,12 +103,23 @@ public record Overlap(String table, Region region, int fromDevice, int toDevice)
       return;
     }
     for (int rank : next.ranks(Math.max(0, to.device()))) {
-      int source = rank < previous.ranks() ? rank : 0;
-      if (!from.isCopied()) {
-        source = previous.rank(from.device(), previous.groupOf(source));
+      int source = source(from, previous, rank);
+      if (!to.isCopied()) {
+        overlaps.add(new Overlap(table, region, source, rank));
+      } else if (next.groupOf(source) == next.groupOf(rank)) {
+        overlaps.add(new Overlap(table, region, source, Shard.EVERY_DEVICE));
+      } else {
+        for (int copy : next.groupRanks(next.groupOf(rank))) {
+          overlaps.add(new Overlap(table, region, source(from, previous, copy), copy));
+        }
       }
-      overlaps.add(new Overlap(table, region, source, to.isCopied() ? Shard.EVERY_DEVICE : rank));
     }
+  }
+
+  /** Returns the device that a rank takes a shard from: that of the group that it belonged to. */
+  private static int source(Shard from, PlanShards previous, int rank) {
+    int known = rank < previous.ranks() ? rank : 0;
+    return from.isCopied() ? known : previous.rank(from.device(), previous.groupOf(known));
   }
 
   /**

@@ -72,9 +72,16 @@ public record PlanShards(List<Shard> shards, int devices, ReplicaGroups groups) 
     return isGroupedAs(other) && (!groups.areSeveral() || devices == other.devices);
   }
 
-  /** Returns the group of a rank. */
+  /**
+   * Returns the group of a rank; of one that is gone, a group that is gone too if it was in one.
+   */
   int groupOf(int rank) {
     return groups.groupOf(rank, devices);
+  }
+
+  /** Returns the ranks of a group, in the order of their positions. */
+  int[] groupRanks(int group) {
+    return IntStream.range(0, devices).map(position -> rank(position, group)).toArray();
   }
 
   /** Returns whether there are no shards. */

@@ -7,8 +7,7 @@ import java.util.List;
 /**
  * Searches from many starts that share a budget: the cheaper the plan of one, the more it gets. The
  * share of the search with rank r, from 1, is proportional to {@code r^-1.5} at any time, so that a
- * larger budget continues where a smaller one stopped. Powers of 0.5, 1, 1.5 and 2 were tried:
- * RATIONALE.md.
+ * larger budget continues where a smaller one stopped. Powers of 0.5, 1, 1.5 and 2 were tried.
  */
 final class Race {
   /** Rounds that evaluate no move, because nothing can move, after which a race ends. */

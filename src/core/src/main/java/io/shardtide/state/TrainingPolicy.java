@@ -51,7 +51,7 @@ public record TrainingPolicy(
   /**
    * The defaults. 40 computations after a drift leave some 32 to learn from and 8 to judge by; with
    * 60, the error of a change of all shards fell from 37% to 1.1% and that of a change of some from
-   * 26% to 11% (cost/RATIONALE.md). A gain of a tenth is a choice, not measured.
+   * 26% to 11%. A gain of a tenth is a choice, not measured.
    */
   public static final TrainingPolicy DEFAULTS =
       TrainingPolicyBuilder.builder()

@@ -7,11 +7,14 @@ import io.shardtide.testing.RandomShardings;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.DeviceMemory;
+import io.shardtide.workload.GroupLayout;
+import io.shardtide.workload.ReplicaGroups;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
 import io.shardtide.workload.UsableMemory;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -190,6 +193,43 @@ class MovesBetweenKindsTest {
                 .map(Overlap::toDevice))
         .as("the others keep theirs")
         .containsExactly(4, 5);
+  }
+
+  @Property
+  void each_rank_of_other_groups_gets_its_copy_once(
+      @ForAll @IntRange(min = 1, max = 3) int groupsBefore,
+      @ForAll @IntRange(min = 1, max = 3) int groupsAfter,
+      @ForAll @IntRange(min = 1, max = 4) int before,
+      @ForAll @IntRange(min = 1, max = 4) int after,
+      @ForAll boolean isStrided,
+      @ForAll @IntRange(min = 0, max = 3) int device) {
+    TableSpec table = Fixtures.table("a", 10, COLUMNS, 1);
+    int holder = device % before;
+    PlanShards one =
+        grouped(new Sharding.TableWise(holder), table, before, groupsBefore, isStrided);
+    PlanShards copies = grouped(new Sharding.DataParallel(), table, after, groupsAfter, isStrided);
+
+    TreeMap<Integer, Integer> got = new TreeMap<>();
+    for (Transfer move : Overlap.moves(Overlap.between(one, copies), Map.of("a", table), copies)) {
+      int[] receivers = move.overlap().receivers(copies);
+      assertThat(move.bytes()).isEqualTo(receivers.length * table.bytes());
+      Arrays.stream(receivers).forEach(rank -> got.merge(rank, 1, Integer::sum));
+    }
+    for (int rank = 0; rank < copies.ranks(); rank++) {
+      boolean isHeld = rank < one.ranks() && one.position(rank) == holder;
+      assertThat(got.getOrDefault(rank, 0))
+          .as("copies that rank %d gets, from %s to %s", rank, one, copies)
+          .isBetween(isHeld ? 0 : 1, 1);
+    }
+  }
+
+  private static PlanShards grouped(
+      Sharding sharding, TableSpec table, int devices, int groups, boolean isStrided) {
+    return new PlanShards(
+        placed(sharding, table, devices).shards(),
+        devices,
+        new ReplicaGroups(
+            groups, isStrided && groups > 1 ? GroupLayout.STRIDED : GroupLayout.CONSECUTIVE));
   }
 
   private static PlanShards placed(Sharding sharding, TableSpec table, int devices) {

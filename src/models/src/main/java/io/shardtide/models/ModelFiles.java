@@ -52,7 +52,7 @@ public final class ModelFiles {
     return read("the shipped model of an H200", shipped("h200"));
   }
 
-  /** Of the class path; models/README.md has their cards. */
+  /** Of the class path; models/README.md compares them. */
   private static byte[] shipped(String name) {
     String resource = "/models/" + name + ".avro";
     try (InputStream in = ModelFiles.class.getResourceAsStream(resource)) {

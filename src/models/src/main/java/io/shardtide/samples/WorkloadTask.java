@@ -13,7 +13,7 @@ import java.util.Map;
 
 /**
  * A workload to plan without Kafka. In a file of workloads it is a line; the format is in
- * docs/PLANNING.md, fields and defaults are those of events.
+ * docs/FILES.md, fields and defaults are those of events.
  *
  * @param name name of the task; its plan has it too
  * @param tables the tables, at least one, with unique names

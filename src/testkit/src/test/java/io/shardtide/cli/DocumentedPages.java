@@ -62,7 +62,7 @@ abstract class DocumentedPages {
 
   /** The example of a workload's line, which the page wraps. */
   private static String documentedWorkload() throws IOException {
-    String page = Files.readString(HERE.resolve("docs/PLANNING.md"));
+    String page = Files.readString(HERE.resolve("docs/FILES.md"));
     int start = page.indexOf("{\"task\"", page.indexOf("plan --workloads"));
     return page.substring(start, page.indexOf("```", start)).replace("\n", "") + "\n";
   }
@@ -105,6 +105,7 @@ abstract class DocumentedPages {
       names.put("URL", planner.registryUrl());
       // Published from a list of configs, in Python; the other pages' workload stands for it.
       names.put("--workload feed ", "--workload feed-ranking ");
+      names.put("--workload my-model ", "--workload feed-ranking ");
       assertThat(commands).as("the pages show commands").hasSizeGreaterThan(10);
       for (Command command : commands) {
         if (ELSEWHERE.keySet().stream().anyMatch(command.text()::startsWith)) {
@@ -113,12 +114,15 @@ abstract class DocumentedPages {
         String text = complete(command, names);
         Path out = Files.createTempFile(home, "output", ".txt");
         if (text.startsWith("./shardtide run --config")) {
-          runService(planner, out);
+          runService(out);
         } else {
           int status = DocumentedCommands.run(home, text, Map.of(), out);
           assertThat(status)
               .as("%s: %s%n%s", command.document(), text, Files.readString(out))
               .isZero();
+        }
+        if (text.endsWith("--example > shardtide.properties")) {
+          completeSettings(planner);
         }
         if (text.contains("publish")) {
           await()
@@ -135,8 +139,8 @@ abstract class DocumentedPages {
     }
   }
 
-  /** Runs the service with the documented settings, but for the addresses. */
-  private void runService(LocalPlanner planner, Path out) throws Exception {
+  /** Sets the addresses in the documented settings. */
+  private void completeSettings(LocalPlanner planner) throws IOException {
     Path settings = home.resolve("shardtide.properties");
     Files.writeString(
         settings,
@@ -155,6 +159,10 @@ abstract class DocumentedPages {
                 planner.bootstrapServers(),
                 planner.registryUrl(),
                 home.resolve("run-state")));
+  }
+
+  private void runService(Path out) throws Exception {
+    Path settings = home.resolve("shardtide.properties");
     Process process =
         new ProcessBuilder(
                 DocumentedCommands.java(Shardtide.class, "run", "--config", settings.toString()))

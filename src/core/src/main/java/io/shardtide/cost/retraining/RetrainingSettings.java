@@ -3,8 +3,7 @@ package io.shardtide.cost.retraining;
 import io.shardtide.workload.Limits;
 
 /**
- * Hyperparameters of fine-tuning. The defaults were chosen on simulated changes of a machine; the
- * RATIONALE.md of {@code cost} has the comparison.
+ * Hyperparameters of fine-tuning. The defaults were chosen on simulated changes of a machine.
  *
  * @param seed seed of the members' draws
  * @param modelVariance variance of the logarithm of a cost that no correction explains, above 0

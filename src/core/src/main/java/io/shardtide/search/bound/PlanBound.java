@@ -19,7 +19,7 @@ import java.util.stream.IntStream;
  * A lower bound of the predicted cost of every plan.
  *
  * <p>A step takes at least the mean over devices of computation and backward collectives, and of
- * forward collectives. RATIONALE.md has the argument in full, and what each part of it is worth:
+ * forward collectives. RATIONALE.md has the argument:
  *
  * <ul>
  *   <li>Each part has a weight, and a device's computation is at least its weight times a ratio

@@ -3,8 +3,7 @@ package io.shardtide.cost.tensorflow;
 import io.shardtide.workload.Limits;
 
 /**
- * Hyperparameters of pretraining. The defaults were chosen on the reference samples;
- * models/README.md has the comparison.
+ * Hyperparameters of pretraining. The defaults were chosen on the reference samples.
  *
  * @param seed seed of the weights, the splits and the order of samples
  * @param computeEpochs maximum epochs of the compute net, at least 1
