@@ -60,9 +60,10 @@ final class StreamsProperties {
     // most this long, instead of 500 ms, twice in a takeover.
     properties.put(consumerPrefix(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG), 100);
     if (name != TopologyName.FEEDBACK) {
-      // A transaction's headers. Each keeps the whole record that it is of, which counts for
-      // nothing.
-      properties.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, 256 * 1024);
+      // Enough headers for a transaction; beside each is kept, uncounted, the record that it is of.
+      properties.put(
+          StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG,
+          32 * 1024 * settings.streams().threads());
     }
     properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, settings.streams().standbyReplicas());
     // Moves the fewest tasks; the default assignor moves most of them whenever a member comes.
