@@ -67,8 +67,7 @@ final class DoctorCommand implements Callable<Integer> {
     List<CheckResult> results = new ArrayList<>();
     results.add(settings(settings).named("settings"));
     KafkaLogSummary quietLog =
-        KafkaLogSummary.start(
-            settings.connection().bootstrapServers(), spec.commandLine().getErr());
+        KafkaLogSummary.start(settings.endpoint().bootstrapServers(), spec.commandLine().getErr());
     try {
       results.addAll(ClusterChecks.run(settings));
     } finally {
@@ -88,7 +87,7 @@ final class DoctorCommand implements Callable<Integer> {
     if (refusal.isPresent()) {
       return CheckResult.failed(refusal.get(), "correct it in " + config);
     }
-    List<String> unknown = ClientSettings.unknown(settings.connection().kafka().keySet());
+    List<String> unknown = ClientSettings.unknown(settings.endpoint().kafka().keySet());
     return unknown.isEmpty()
         ? CheckResult.ok(config + " is valid")
         : CheckResult.warning(

@@ -114,7 +114,7 @@ final class BrokerLimits {
     return Settings.KAFKA
         + Stream.of(prefixes)
             .map(prefix -> prefix + name)
-            .filter(settings.connection().kafka()::containsKey)
+            .filter(settings.endpoint().kafka()::containsKey)
             .findFirst()
             .orElse(name);
   }

@@ -183,7 +183,7 @@ public final class ClusterChecks {
   private CheckResult brokers() {
     String found =
         "%d at %s, cluster %s"
-            .formatted(nodes.size(), settings.connection().bootstrapServers(), clusterId);
+            .formatted(nodes.size(), settings.endpoint().bootstrapServers(), clusterId);
     int copies = settings.topics().replication();
     if (nodes.size() < copies) {
       return CheckResult.failed(
@@ -274,8 +274,8 @@ public final class ClusterChecks {
   }
 
   private CheckResult registry() {
-    String url = settings.connection().registryUrl();
-    try (Registry registry = Registry.connect(url, settings.connection().registry())) {
+    String url = settings.endpoint().registryUrl();
+    try (Registry registry = Registry.connect(url, settings.endpoint().registry())) {
       registry.probe();
       int missing = registry.unregistered(topics).size();
       return CheckResult.ok(
@@ -320,7 +320,7 @@ public final class ClusterChecks {
   /** Compares this machine's clock with the registry's; see {@link #clock(Instant, Instant)}. */
   private CheckResult clock() throws InterruptedException {
     Instant before = Instant.now();
-    return RegistryClock.read(settings.connection().registryUrl(), settings.connection().registry())
+    return RegistryClock.read(settings.endpoint().registryUrl(), settings.endpoint().registry())
         .map(time -> clock(time, before))
         .orElseGet(() -> CheckResult.skipped("the registry states no time"));
   }

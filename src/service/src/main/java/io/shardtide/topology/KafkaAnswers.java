@@ -44,8 +44,7 @@ final class KafkaAnswers {
   static String missing(Throwable error, ServiceSettings settings) {
     return "Kafka at %s does not answer: %s"
         .formatted(
-            settings.connection().bootstrapServers(),
-            AuthorizationErrors.describe(error, settings));
+            settings.endpoint().bootstrapServers(), AuthorizationErrors.describe(error, settings));
   }
 
   /** Returns the answers for those topics that exist, by name. */

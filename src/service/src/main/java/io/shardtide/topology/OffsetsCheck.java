@@ -75,7 +75,7 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
       throws InterruptedException, ExecutionException {
     List<String> changelogs =
         StoreName.of(topology).stream()
-            .map(store -> store.changelog(settings.topics().prefix()))
+            .map(store -> store.changelog(settings.endpoint().prefix()))
             .filter(topics::contains)
             .toList();
     Set<Integer> committed = KafkaAnswers.committed(admin, group(topology), false);
@@ -96,7 +96,7 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
   }
 
   private String group(TopologyName topology) {
-    return topology.applicationId(settings.topics().prefix());
+    return topology.applicationId(settings.endpoint().prefix());
   }
 
   /** Returns the partitions with a committed record. */
@@ -157,7 +157,7 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
   private Optional<String> command(
       TopologyName topology, Set<String> topics, Set<TopicPartition> lost)
       throws InterruptedException, ExecutionException {
-    String prefix = settings.topics().prefix();
+    String prefix = settings.endpoint().prefix();
     long written =
         offsets(lost, OffsetSpec.maxTimestamp()).values().stream()
             .mapToLong(ListOffsetsResultInfo::timestamp)

@@ -58,8 +58,7 @@ public class PlannerService implements AutoCloseable {
     this.parts = parts;
     settings = parts.settings();
     registry =
-        Registry.connectPlanner(
-            settings.connection().registryUrl(), settings.connection().registry());
+        Registry.connectPlanner(settings.endpoint().registryUrl(), settings.endpoint().registry());
     abandoned =
         new AbandonedTransactions(
             settings, ended -> parts.metrics().add(Metric.TRANSACTIONS_FENCED, ended));
@@ -110,7 +109,7 @@ public class PlannerService implements AutoCloseable {
     subscriber = Optional.of(models);
     for (ModelBundle bundle : parts.bundles()) {
       Retry.untilAvailable(
-          "Kafka at " + settings.connection().bootstrapServers() + ", or the registry,",
+          "Kafka at " + settings.endpoint().bootstrapServers() + ", or the registry,",
           () -> {
             models.publish(bundle);
             return true;
@@ -217,7 +216,7 @@ public class PlannerService implements AutoCloseable {
   /** Creates missing topics and checks all; returns them with their limits and partitions. */
   private static Topics checkTopics(ServiceSettings settings) throws Exception {
     return Retry.untilAvailable(
-        "Kafka at " + settings.connection().bootstrapServers(),
+        "Kafka at " + settings.endpoint().bootstrapServers(),
         () -> {
           try (Admin admin = KafkaAnswers.admin(settings)) {
             // Fails within seconds if the cluster is unavailable; other requests wait longer.
@@ -263,7 +262,7 @@ public class PlannerService implements AutoCloseable {
           return StreamThreadExceptionResponse.REPLACE_THREAD;
         });
     kafkaStreams.setGlobalStateRestoreListener(new RestoreLog(name, parts.metrics()));
-    abandoned.watch(name.applicationId(settings.topics().prefix()), kafkaStreams::state);
+    abandoned.watch(name.applicationId(settings.endpoint().prefix()), kafkaStreams::state);
     streams.add(kafkaStreams);
     binders.add(parts.metrics().bind(name, kafkaStreams));
     parts.health().started(name, kafkaStreams);

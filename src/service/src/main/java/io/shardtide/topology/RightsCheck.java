@@ -44,7 +44,7 @@ final class RightsCheck {
 
   private RightsCheck(Acls.Role role, ServiceSettings settings) {
     this.settings = settings;
-    grants = Acls.of(role, settings.topics().prefix(), settings.extensions());
+    grants = Acls.of(role, settings.endpoint().prefix(), settings.extensions());
   }
 
   /**
@@ -107,7 +107,8 @@ final class RightsCheck {
                     : "");
     String remedy =
         "run what this prints: ./shardtide acls --role %s --prefix %s --principal User:NAME%s"
-            .formatted(role, settings.topics().prefix(), Extension.options(settings.extensions()));
+            .formatted(
+                role, settings.endpoint().prefix(), Extension.options(settings.extensions()));
     return role == Acls.Role.PLANNER
         ? CheckResult.failed(finding, remedy)
         : CheckResult.warning(finding + ": the dashboard stays empty", remedy);
@@ -148,7 +149,7 @@ final class RightsCheck {
         names.add(grant.name());
       } else if (grant.type() == type && type != ResourceType.TOPIC) {
         TopologyName.inUse(settings.extensions())
-            .forEach(topology -> names.add(topology.applicationId(settings.topics().prefix())));
+            .forEach(topology -> names.add(topology.applicationId(settings.endpoint().prefix())));
       }
     }
     return names;

@@ -264,7 +264,7 @@ public final class ServiceHealth implements AutoCloseable {
     try {
       if (registry == null) {
         registry =
-            Registry.connect(settings.connection().registryUrl(), settings.connection().registry());
+            Registry.connect(settings.endpoint().registryUrl(), settings.endpoint().registry());
       }
       registry.probe();
       return Optional.empty();

@@ -47,7 +47,7 @@ final class StateCheck {
     try {
       if (!Files.exists(file)) {
         Files.createDirectories(file.getParent());
-        Files.write(file, List.of(clusterId, settings.topics().prefix()), StandardCharsets.UTF_8);
+        Files.write(file, List.of(clusterId, settings.endpoint().prefix()), StandardCharsets.UTF_8);
         return;
       }
       sameState(clusterId, settings);
@@ -84,10 +84,10 @@ final class StateCheck {
               .formatted(
                   file.getParent(),
                   found.get(0),
-                  settings.connection().bootstrapServers(),
+                  settings.endpoint().bootstrapServers(),
                   clusterId));
     }
-    String prefix = settings.topics().prefix();
+    String prefix = settings.endpoint().prefix();
     if (!found.get(1).equals(prefix)) {
       throw new IllegalStateException(
           "The state in %s is of topics.prefix=%s, but the settings say topics.prefix=%s. Correct topics.prefix, or set another state.directory: the state is restored from the changelogs."
@@ -104,7 +104,7 @@ final class StateCheck {
    */
   static void changelogs(Admin admin, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
-    String prefix = settings.topics().prefix();
+    String prefix = settings.endpoint().prefix();
     Set<String> topics = admin.listTopics().names().get();
     boolean hadQuarantine = topics.contains(Topics.withPrefix(prefix).of(QUARANTINE).name());
     for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
@@ -130,7 +130,7 @@ final class StateCheck {
   static void requireUnused(
       Admin admin, ServiceSettings settings, TopologyName topology, String changelog)
       throws InterruptedException, ExecutionException {
-    String group = topology.applicationId(settings.topics().prefix());
+    String group = topology.applicationId(settings.endpoint().prefix());
     if (hasOffsets(admin, group)) {
       throw new IllegalStateException(
           "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/OPERATING.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --replication-factor %d%s"
@@ -158,7 +158,7 @@ final class StateCheck {
   @ForUpgradeFrom("0.2.0")
   static void createNew(Admin admin, ServiceSettings settings, int partitions)
       throws InterruptedException {
-    String prefix = settings.topics().prefix();
+    String prefix = settings.endpoint().prefix();
     try {
       Set<String> existing = admin.listTopics().names().get();
       for (TopologyName topology : TopologyName.values()) {

@@ -304,7 +304,7 @@ final class TopicCheck {
                 settings,
                 topic.name(),
                 read.contains(topic.name()) ? most : settings.topics().partitions(),
-                TopicRules.created(topic, settings.connection().kafka())),
+                TopicRules.created(topic, settings.endpoint().kafka())),
             isTrial);
       }
     }

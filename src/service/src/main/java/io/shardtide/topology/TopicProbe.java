@@ -87,7 +87,7 @@ final class TopicProbe {
 
   /** Returns the names of a planner's topics and changelogs. */
   static Set<String> owned(ServiceSettings settings) {
-    String prefix = settings.topics().prefix();
+    String prefix = settings.endpoint().prefix();
     Set<String> owned = StoreName.changelogs(settings.extensions(), prefix);
     settings.topicsInUse().all().forEach(topic -> owned.add(topic.name()));
     return owned;

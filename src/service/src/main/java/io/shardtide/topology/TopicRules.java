@@ -85,12 +85,12 @@ record TopicRules(
    * @param kafka settings for Kafka's clients; {@code topic.segment.bytes} is for all compacted
    *     topics, as Kafka Streams takes it for changelogs
    */
-  static Map<String, String> created(Topic<?> topic, Map<String, String> kafka) {
+  static Map<String, String> created(Topic<?> topic, Map<String, ?> kafka) {
     Map<String, String> config = new HashMap<>(topic.config());
     config.putAll(TIMESTAMPS);
-    String segment = kafka.get(StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG));
+    Object segment = kafka.get(StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG));
     if (segment != null) {
-      config.replace(TopicConfig.SEGMENT_BYTES_CONFIG, segment);
+      config.replace(TopicConfig.SEGMENT_BYTES_CONFIG, segment.toString());
     }
     config.putIfAbsent(TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_DELETE);
     return config;
@@ -99,8 +99,8 @@ record TopicRules(
   /** Returns the options of Kafka's own tools that name the cluster. */
   static String connection(ServiceSettings settings) {
     return "--bootstrap-server "
-        + ShellWord.of(settings.connection().bootstrapServers())
-        + (settings.connection().kafka().containsKey("security.protocol")
+        + ShellWord.of(settings.endpoint().bootstrapServers())
+        + (settings.endpoint().kafka().containsKey("security.protocol")
             ? " --command-config FILE"
             : "");
   }

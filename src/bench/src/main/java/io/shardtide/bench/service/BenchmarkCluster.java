@@ -1,6 +1,6 @@
 package io.shardtide.bench.service;
 
-import io.shardtide.config.ConnectionSettings;
+import io.shardtide.client.Endpoint;
 import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.StreamsSettings;
@@ -183,8 +183,8 @@ final class BenchmarkCluster implements AutoCloseable {
       int partitions,
       PlanningSettings planning) {
     return new ServiceSettings(
-        new ConnectionSettings(bootstrapServers, registryUrl, Map.of(), Map.of()),
-        new TopicSettings(Topics.DEFAULT_PREFIX, partitions, 1),
+        Endpoint.of(bootstrapServers, registryUrl),
+        new TopicSettings(partitions, 1),
         new StreamsSettings(stateDirectory, 1, 1),
         List.of(),
         UnknownHardware.NEAREST,
