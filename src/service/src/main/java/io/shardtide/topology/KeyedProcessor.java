@@ -42,9 +42,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A key whose record or due work fails is put into quarantine, and the partition goes on: at
  * once if nothing was written yet, otherwise after the transaction was aborted, at the next
- * attempt. Its records are held, and handled in order when it is released: see {@link
- * #releaseAll()}, and RATIONALE.md. Errors of Kafka, the registry and the disk are not a key's
- * fault: they end the thread, which is replaced.
+ * attempt. Its records are held, and handled in order when it is released: see {@link #changed},
+ * and RATIONALE.md. Errors of Kafka, the registry and the disk are not a key's fault: they end the
+ * thread, which is replaced.
  */
 abstract class KeyedProcessor implements Processor<byte[], byte[], String, Object> {
   private static final Logger log = LoggerFactory.getLogger(KeyedProcessor.class);
@@ -363,18 +363,13 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     report(held.key(), held.left(VERSION, Instant.ofEpochMilli(nowMs())), nowMs(), QUARANTINE);
   }
 
-  /** Releases all keys, because what failed may have changed: those that still fail stay. */
-  final void releaseAll() {
-    room.all().forEach(this::release);
-  }
-
   /** Returns whether models changed since the last call; what failed is released then. */
   final boolean changed(ArrivingModels models) {
     long now = models.changes();
     boolean changed = now != seenModels;
-    // What a start releases, begin() knows.
+    // Those that still fail stay. What a start releases, begin() knows.
     if (changed && seenModels >= 0) {
-      releaseAll();
+      room.all().forEach(this::release);
     }
     seenModels = now;
     return changed;

@@ -145,7 +145,8 @@ public final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, MeasuredCosts costs) {
-    workloads.changed(costs.workloadId()).apply(MeasuredStep.of(costs), kept());
+    WorkloadProjection workload = workloads.changed(costs.workloadId());
+    Recent.add(workload.measured, MeasuredStep.of(costs), kept());
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, CostSample sample) {

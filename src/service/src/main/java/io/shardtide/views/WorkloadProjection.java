@@ -36,7 +36,7 @@ final class WorkloadProjection {
   private final String workloadId;
   private final Map<String, LocatedPlan> plans = new HashMap<>();
   private final Map<String, PlanStatus> states = new HashMap<>();
-  private final Deque<MeasuredStep> measured = new ArrayDeque<>();
+  final Deque<MeasuredStep> measured = new ArrayDeque<>();
   final TreeMap<String, TableSummary> tables = new TreeMap<>();
   Optional<ClusterSpec> cluster = Optional.empty();
   Optional<Instant> changedAt = Optional.empty();
@@ -105,15 +105,6 @@ final class WorkloadProjection {
     }
   }
 
-  /**
-   * Adds a measurement.
-   *
-   * @param kept how many of the latest measurements are kept, at least 1
-   */
-  void apply(MeasuredStep measurement, int kept) {
-    Recent.add(measured, measurement, kept);
-  }
-
   void apply(CostPredictions part) {
     generation = Math.max(generation, part.generation());
     // Tables that did not change since are on the topic with the cluster of their own generation.
@@ -146,11 +137,6 @@ final class WorkloadProjection {
     if (infeasible.isEmpty() || infeasible.get().generation() <= newest.generation()) {
       infeasible = Optional.of(newest);
     }
-  }
-
-  /** The tombstone of the workload on current-forecasts. */
-  void forecastsDeleted() {
-    forecasts = Optional.empty();
   }
 
   Optional<LocatedPlan> plan(String planId) {
