@@ -245,7 +245,13 @@ public class PlannerService implements AutoCloseable {
         new RegistryRetry(
             name, StreamsProperties.registryWait(properties), closing, parts.health()::waiting);
     Topology topology =
-        new Skeleton(name, registry, topics, parts.metrics(), retry)
+        new Skeleton(
+                name,
+                registry,
+                topics,
+                parts.metrics(),
+                retry,
+                new FailedAttempts(System::nanoTime))
             .topology(skeleton -> processor(skeleton, models));
     KafkaStreams kafkaStreams = build(name, topology, properties);
     kafkaStreams.setUncaughtExceptionHandler(
