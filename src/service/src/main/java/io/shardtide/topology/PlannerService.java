@@ -244,14 +244,9 @@ public class PlannerService implements AutoCloseable {
     RegistryRetry retry =
         new RegistryRetry(
             name, StreamsProperties.registryWait(properties), closing, parts.health()::waiting);
+    FailedAttempts failed = new FailedAttempts(System::nanoTime);
     Topology topology =
-        new Skeleton(
-                name,
-                registry,
-                topics,
-                parts.metrics(),
-                retry,
-                new FailedAttempts(System::nanoTime))
+        new Skeleton(name, registry, topics, parts.metrics(), retry, failed)
             .topology(skeleton -> processor(skeleton, models));
     KafkaStreams kafkaStreams = build(name, topology, properties);
     kafkaStreams.setUncaughtExceptionHandler(
