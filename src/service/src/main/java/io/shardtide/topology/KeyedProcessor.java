@@ -478,14 +478,10 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
    * @param message what failed, and what stays
    */
   final void failed(String key, SourcePosition source, String message, long timestamp) {
+    RejectionReason reason = RejectionReason.PLANNING_FAILED;
     reject(
         new RejectedEvent(
-            source,
-            Optional.of(key),
-            RejectionReason.PLANNING_FAILED,
-            message,
-            Optional.empty(),
-            Optional.empty()),
+            source, Optional.of(key), reason, message, Optional.empty(), Optional.empty()),
         timestamp);
   }
 

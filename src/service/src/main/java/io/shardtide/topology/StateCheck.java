@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
@@ -162,18 +163,13 @@ final class StateCheck {
     try {
       Set<String> existing = admin.listTopics().names().get();
       for (TopologyName topology : TopologyName.values()) {
+        Map<String, String> config = StreamsProperties.changelog(topology, settings);
         List<NewTopic> missing =
             StoreName.of(topology).stream()
                 .filter(StoreName::isNew)
                 .map(store -> store.changelog(prefix))
                 .filter(changelog -> !existing.contains(changelog))
-                .map(
-                    changelog ->
-                        TopicCheck.newTopic(
-                            settings,
-                            changelog,
-                            partitions,
-                            StreamsProperties.changelog(topology, settings)))
+                .map(name -> TopicCheck.newTopic(settings, name, partitions, config))
                 .toList();
         if (!missing.isEmpty() && hasOffsets(admin, topology.applicationId(prefix))) {
           admin.createTopics(missing).all().get();

@@ -172,16 +172,11 @@ record TopicRules(
   }
 
   private void differ(String setting, String wanted, String reason, boolean refused) {
+    String remedy =
+        "kafka-configs.sh %s --alter --entity-type topics --entity-name %s --add-config %s=%s"
+            .formatted(connection(settings), name, setting, wanted);
     differences.add(
-        new TopicDifference(
-            name,
-            setting,
-            value(setting),
-            wanted,
-            refused,
-            reason,
-            "kafka-configs.sh %s --alter --entity-type topics --entity-name %s --add-config %s=%s"
-                .formatted(connection(settings), name, setting, wanted)));
+        new TopicDifference(name, setting, value(setting), wanted, refused, reason, remedy));
   }
 
   private String value(String setting) {

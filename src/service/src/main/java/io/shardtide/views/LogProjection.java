@@ -83,17 +83,13 @@ public final class LogProjection {
   synchronized void apply(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
     OptionalDouble answered = latencies.answered(plan.origin().source(), writtenAt);
     workloads.changed(plan.workloadId()).apply(PlanSummary.of(plan, answered), at, false, kept());
+    String moved = "%,d, %s".formatted(plan.movedShards(), ByteSizes.describe(plan.movedBytes()));
     logEvent(
         EventKind.PLAN,
         writtenAt,
         Optional.of(plan.workloadId()),
-        "generation %d: %.3f ms a step; shards that move: %,d, %s; %s"
-            .formatted(
-                plan.generation(),
-                plan.predictedMs(),
-                plan.movedShards(),
-                ByteSizes.describe(plan.movedBytes()),
-                plan.reason()),
+        "generation %d: %.3f ms a step; shards that move: %s; %s"
+            .formatted(plan.generation(), plan.predictedMs(), moved, plan.reason()),
         plan.origin().effort().name(),
         Optional.of(plan.planId()),
         answered);
@@ -117,28 +113,23 @@ public final class LogProjection {
       workloads.changed(infeasible.workloadId()).apply(infeasible);
     }
     Shortfall shortfall = infeasible.shortfall();
-    logEvent(
-        EventKind.INFEASIBLE,
-        writtenAt,
-        infeasible.workloadId(),
+    String text =
         expected
             ? shortfall.message()
-            : "generation %d %s".formatted(infeasible.generation(), shortfall.describe()),
-        expected ? "EXPECTED" : shortfall.proven() ? "PROVEN" : "NOT_FOUND");
+            : "generation %d %s".formatted(infeasible.generation(), shortfall.describe());
+    String code = expected ? "EXPECTED" : shortfall.proven() ? "PROVEN" : "NOT_FOUND";
+    logEvent(EventKind.INFEASIBLE, writtenAt, infeasible.workloadId(), text, code);
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, PlanStatus status) {
     workloads.changed(status.workloadId()).apply(status);
+    String reason = status.reason().map(": "::concat).orElse("");
     logEvent(
         EventKind.STATUS,
         writtenAt,
         Optional.of(status.workloadId()),
         "%s by %s at step %,d%s"
-            .formatted(
-                status.describeKind(),
-                status.source(),
-                status.step(),
-                status.reason().map(reason -> ": " + reason).orElse("")),
+            .formatted(status.describeKind(), status.source(), status.step(), reason),
         status.kind().name(),
         Optional.of(status.planId()),
         OptionalDouble.empty());
@@ -156,22 +147,14 @@ public final class LogProjection {
   synchronized void apply(SourcePosition at, Instant writtenAt, DriftAlarm alarm) {
     Recent.add(hardware(alarm.hardware()).alarms, alarm, HardwareProjection.KEPT);
     workloads.changed(alarm.workloadId()).alarm = Optional.of(alarm);
-    logEvent(
-        EventKind.ALARM,
-        writtenAt,
-        alarm.workloadId(),
-        WorkloadProjection.describe(alarm),
-        alarm.kind().name());
+    String text = WorkloadProjection.describe(alarm);
+    logEvent(EventKind.ALARM, writtenAt, alarm.workloadId(), text, alarm.kind().name());
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, ModelDecision decision) {
     Recent.add(hardware(decision.hardware()).decisions, decision, HardwareProjection.KEPT);
-    logEvent(
-        EventKind.MODEL,
-        writtenAt,
-        decision.hardware(),
-        decision.reason(),
-        decision.published() ? "TOOK_OVER" : "KEPT");
+    String code = decision.published() ? "TOOK_OVER" : "KEPT";
+    logEvent(EventKind.MODEL, writtenAt, decision.hardware(), decision.reason(), code);
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, ModelBundle bundle) {
