@@ -34,6 +34,7 @@ import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.DescribeClusterResult;
 import org.apache.kafka.clients.admin.DescribeFeaturesOptions;
+import org.apache.kafka.clients.admin.FeatureMetadata;
 import org.apache.kafka.clients.admin.SupportedVersionRange;
 import org.apache.kafka.common.Node;
 
@@ -199,16 +200,10 @@ public final class ClusterChecks {
     for (Node node : nodes) {
       SupportedVersionRange range;
       try {
-        range =
-            admin
-                .describeFeatures(
-                    new DescribeFeaturesOptions()
-                        .nodeId(node.id())
-                        .timeoutMs(KafkaAnswers.FIRST_MS))
-                .featureMetadata()
-                .get()
-                .supportedFeatures()
-                .get(BrokerRelease.FEATURE);
+        DescribeFeaturesOptions asked = new DescribeFeaturesOptions().nodeId(node.id());
+        asked.timeoutMs(KafkaAnswers.FIRST_MS);
+        FeatureMetadata features = admin.describeFeatures(asked).featureMetadata().get();
+        range = features.supportedFeatures().get(BrokerRelease.FEATURE);
       } catch (ExecutionException e) {
         return CheckResult.failed(
             "Broker %d at %s:%d does not answer: %s"

@@ -141,13 +141,9 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
   private Map<TopicPartition, ListOffsetsResultInfo> offsets(
       Collection<TopicPartition> partitions, OffsetSpec which)
       throws InterruptedException, ExecutionException {
-    return partitions.isEmpty()
-        ? Map.of()
-        : admin
-            .listOffsets(
-                partitions.stream().collect(Collectors.toMap(Function.identity(), p -> which)))
-            .all()
-            .get();
+    Map<TopicPartition, OffsetSpec> asked =
+        partitions.stream().collect(Collectors.toMap(Function.identity(), p -> which));
+    return asked.isEmpty() ? Map.of() : admin.listOffsets(asked).all().get();
   }
 
   /**

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
@@ -115,15 +116,9 @@ public class PlannerService implements AutoCloseable {
             return true;
           });
     }
-    parts
-        .health()
-        .modelsPublished(
-            () ->
-                models
-                    .problem()
-                    .map(e -> AuthorizationErrors.describe(e, settings))
-                    .map("New models cannot be read: "::concat),
-            parts.metrics()::quarantined);
+    Supplier<Optional<String>> unread =
+        () -> models.problem().map(e -> AuthorizationErrors.describe(e, settings));
+    parts.health().modelsPublished(unread, parts.metrics()::quarantined);
     models.start();
     for (TopologyName name : TopologyName.inUse(settings.extensions())) {
       if (runs(name)) {

@@ -91,7 +91,7 @@ public final class ServiceHealth implements AutoCloseable {
    * @param keys returns the keys in quarantine
    */
   void modelsPublished(Supplier<Optional<String>> problem, Supplier<List<Quarantine>> keys) {
-    models = problem;
+    models = () -> problem.get().map("New models cannot be read: "::concat);
     quarantine = keys;
   }
 

@@ -95,12 +95,8 @@ final class TopicProbe {
 
   /** Asks the cluster. */
   TopicState read() throws InterruptedException, ExecutionException {
-    Set<String> names =
-        new TreeSet<>(
-            admin
-                .listTopics(new ListTopicsOptions().timeoutMs(KafkaAnswers.FIRST_MS))
-                .names()
-                .get());
+    ListTopicsOptions soon = new ListTopicsOptions().timeoutMs(KafkaAnswers.FIRST_MS);
+    Set<String> names = new TreeSet<>(admin.listTopics(soon).names().get());
     names.retainAll(owned);
     Map<String, TopicDescription> topics =
         KafkaAnswers.existing(

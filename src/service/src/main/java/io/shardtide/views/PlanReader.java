@@ -69,15 +69,13 @@ final class PlanReader implements AutoCloseable {
 
   /** Returns a reader of the plans on Kafka. */
   static PlanReader of(Endpoint endpoint, Registry registry) {
-    Map<String, Object> clients =
-        endpoint.clients(
-            Map.of(),
-            Map.of(
-                ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
-                1,
-                ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
-                TIMEOUT_MS));
-    TopicReader reader = new TopicReader(clients, registry);
+    Map<String, Object> fixed =
+        Map.of(
+            ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
+            1,
+            ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
+            TIMEOUT_MS);
+    TopicReader reader = new TopicReader(endpoint.clients(Map.of(), fixed), registry);
     List<ShardingPlan> found = new ArrayList<>();
     for (TopicType<ShardingPlan> type : List.of(SHARDING_PLANS, CURRENT_PLANS)) {
       reader.handle(

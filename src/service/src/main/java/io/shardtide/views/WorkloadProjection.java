@@ -87,12 +87,7 @@ final class WorkloadProjection {
       }
     }
     while (plans.size() > kept) {
-      String oldest =
-          plans.values().stream()
-              .map(LocatedPlan::summary)
-              .min(PlanSummary.ORDER)
-              .orElseThrow()
-              .planId();
+      String oldest = oldestFirst().findFirst().orElseThrow().planId();
       plans.remove(oldest);
       states.remove(oldest);
     }
