@@ -160,14 +160,11 @@ public final class ClusterChecks {
   private static CheckResult quarantine(ServiceSettings settings) {
     Topic<Quarantine> topic = settings.endpoint().topics().of(QUARANTINE);
     Map<String, Quarantine> latest = new TreeMap<>();
-    try (TopicReader reader =
-        settings
-            .endpoint()
-            .reader()
-            .handle(
-                topic,
-                StartPosition.BEGINNING,
-                (at, time, of) -> latest.put(KeyedStore.key(of.topology(), of.key()), of))) {
+    try (TopicReader reader = settings.endpoint().reader()) {
+      reader.handle(
+          topic,
+          StartPosition.BEGINNING,
+          (at, time, of) -> latest.put(KeyedStore.key(of.topology(), of.key()), of));
       reader.open();
       reader.readToEnd();
     }

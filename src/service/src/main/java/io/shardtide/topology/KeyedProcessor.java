@@ -277,11 +277,8 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     boolean deletes = input.deletes.test(value);
     hold(input, room.of(key).orElseThrow(), record, deletes, waited);
     if (deletes) {
-      Quarantine deleted =
-          QuarantineBuilder.builder(room.of(key).orElseThrow())
-              .deleted(true)
-              .incomplete(false)
-              .build();
+      Quarantine held = room.of(key).orElseThrow();
+      Quarantine deleted = QuarantineBuilder.builder(held).deleted(true).incomplete(false).build();
       room.put(deleted);
       release(deleted);
     }

@@ -268,20 +268,17 @@ public final class LogProjection {
 
   /** Returns a workload's tables as they are now, by name; empty if it does not exist. */
   public synchronized Optional<List<TableRow>> tables(String workloadId) {
-    return workloads
-        .get(workloadId)
-        .map(
-            workload ->
-                workload.tables.values().stream()
-                    .map(table -> TableRow.of(table.table(), aloneMs(table)))
-                    .toList());
+    Optional<WorkloadProjection> workload = workloads.get(workloadId);
+    return workload.map(of -> of.tables.values().stream().map(this::row).toList());
   }
 
-  private OptionalDouble aloneMs(TableSummary table) {
+  private TableRow row(TableSummary table) {
     CostEvaluator evaluator = evaluators.get(table.modelId());
-    return evaluator == null
-        ? OptionalDouble.empty()
-        : OptionalDouble.of(evaluator.aloneMs(table.table(), table.tower()));
+    OptionalDouble aloneMs =
+        evaluator == null
+            ? OptionalDouble.empty()
+            : OptionalDouble.of(evaluator.aloneMs(table.table(), table.tower()));
+    return TableRow.of(table.table(), aloneMs);
   }
 
   /**
