@@ -133,9 +133,9 @@ final class BrokerLimits {
     Set<String> topics = KafkaAnswers.get("list the topics", admin.listTopics().names());
     if (!topics.containsAll(TopicProbe.owned(settings))) {
       String least = TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG;
-      int copies = settings.topics().replication();
+      int replicas = settings.topics().replication();
       String write = "new topics could not be written";
-      all.add(new Limit(least, true, "topics.replication", copies, write));
+      all.add(new Limit(least, true, "topics.replication", replicas, write));
     }
     List<Config> brokers = brokers(admin);
     List<TopicDifference> differences =
