@@ -33,6 +33,7 @@ import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
+import org.apache.kafka.streams.state.KeyValueStore;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -149,11 +150,8 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     if (room == null) {
       StoreName name = StoreName.quarantine(skeleton.name());
       // That a record waits is no write of its handler.
-      room =
-          new WaitingRoom(
-              new KeyedStore<>(
-                  context.getStateStore(name.toString()), Serdes.ByteArray(), pace::changed),
-              name);
+      KeyValueStore<String, byte[]> store = context.getStateStore(name.toString());
+      room = new WaitingRoom(new KeyedStore<>(store, Serdes.ByteArray(), pace::changed), name);
       atClose(metrics.show(room));
       show(Metric.QUARANTINE_KEYS, () -> DoubleStream.of(room.all().size()), skeleton.name());
       show(Metric.WAITING_RECORDS, () -> DoubleStream.of(room.records()), skeleton.name());
@@ -458,13 +456,9 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   private void reject(HeldRecord record, RejectedException why) {
-    reject(
-        RecordDecoder.rejection(
-            record.source(),
-            record.key().map(Bytes::toArray).orElse(null),
-            record.value().map(Bytes::toArray).orElse(null),
-            why),
-        record.timestamp());
+    byte[] key = record.key().map(Bytes::toArray).orElse(null);
+    byte[] value = record.value().map(Bytes::toArray).orElse(null);
+    reject(RecordDecoder.rejection(record.source(), key, value, why), record.timestamp());
   }
 
   /**

@@ -57,21 +57,18 @@ final class RightsCheck {
   static CheckResult of(Admin admin, Acls.Role role, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
     RightsCheck check = new RightsCheck(role, settings);
+    DescribeTopicsOptions ofTopics = new DescribeTopicsOptions().includeAuthorizedOperations(true);
+    Set<String> topics = check.names(ResourceType.TOPIC);
     check.ask(
         ResourceType.TOPIC,
-        admin
-            .describeTopics(
-                check.names(ResourceType.TOPIC),
-                new DescribeTopicsOptions().includeAuthorizedOperations(true))
-            .topicNameValues(),
+        admin.describeTopics(topics, ofTopics).topicNameValues(),
         TopicDescription::authorizedOperations);
+    DescribeConsumerGroupsOptions ofGroups =
+        new DescribeConsumerGroupsOptions().includeAuthorizedOperations(true);
+    Set<String> groups = check.names(ResourceType.GROUP);
     check.ask(
         ResourceType.GROUP,
-        admin
-            .describeConsumerGroups(
-                check.names(ResourceType.GROUP),
-                new DescribeConsumerGroupsOptions().includeAuthorizedOperations(true))
-            .describedGroups(),
+        admin.describeConsumerGroups(groups, ofGroups).describedGroups(),
         ConsumerGroupDescription::authorizedOperations);
     check.ask(
         ResourceType.TRANSACTIONAL_ID,

@@ -299,13 +299,9 @@ final class TopicCheck {
         if (!isTrial && topic.equals(topics.of(QUARANTINE))) {
           StateCheck.createNew(admin, settings, most);
         }
-        create(
-            newTopic(
-                settings,
-                topic.name(),
-                read.contains(topic.name()) ? most : settings.topics().partitions(),
-                TopicRules.created(topic, settings.endpoint().kafka())),
-            isTrial);
+        int partitions = read.contains(topic.name()) ? most : settings.topics().partitions();
+        Map<String, String> config = TopicRules.created(topic, settings.endpoint().kafka());
+        create(newTopic(settings, topic.name(), partitions, config), isTrial);
       }
     }
   }

@@ -249,12 +249,11 @@ public final class LogProjection {
    * @param pool what it asks of a pool and has of it
    */
   synchronized Optional<WorkloadView> workload(String id, Optional<PoolShare> pool) {
-    return workloads
-        .get(id)
-        .map(
-            w ->
-                new WorkloadView(
-                    row(w), w.cluster, w.infeasible(), w.plans(), w.measured(), w.forecasts, pool));
+    Optional<WorkloadProjection> workload = workloads.get(id);
+    return workload.map(
+        w ->
+            new WorkloadView(
+                row(w), w.cluster, w.infeasible(), w.plans(), w.measured(), w.forecasts, pool));
   }
 
   /** Returns the workload of a plan; empty if it is not one of the latest. */

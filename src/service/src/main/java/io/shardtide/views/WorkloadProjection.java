@@ -254,14 +254,11 @@ final class WorkloadProjection {
   }
 
   private static String describe(List<DeviceSpeed> slow) {
+    String more = slow.size() > DESCRIBED ? "; %d more".formatted(slow.size() - DESCRIBED) : "";
     return slow.stream()
         .limit(DESCRIBED)
         .map(DeviceSpeed::describe)
-        .collect(
-            Collectors.joining(
-                "; ",
-                "The latest plan gives slow devices less work: ",
-                slow.size() > DESCRIBED ? "; %d more".formatted(slow.size() - DESCRIBED) : ""));
+        .collect(Collectors.joining("; ", "The latest plan gives slow devices less work: ", more));
   }
 
   /** Returns the description of an alarm, for people. */
