@@ -15,6 +15,7 @@ import io.shardtide.plan.Shortfall;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.ModelDecision;
 import io.shardtide.views.LogEvent.EventKind;
+import io.shardtide.views.PoolView.PoolShare;
 import io.shardtide.workload.ByteSizes;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.SourcePosition;
