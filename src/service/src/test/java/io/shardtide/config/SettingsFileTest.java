@@ -464,7 +464,7 @@ class SettingsFileTest {
         .registry()
         .forEach((key, value) -> shown.put(key, Secrets.shown(key, value.toString())));
     assertThat(shown)
-        .hasSize(11)
+        .hasSize(12)
         .containsEntry("sasl.jaas.config", "********")
         .containsEntry("proxy", "http://********@proxy:3128");
     assertThat(shown.values()).noneMatch(value -> value.contains("hunter2"));
