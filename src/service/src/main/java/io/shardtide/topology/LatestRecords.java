@@ -50,7 +50,17 @@ final class LatestRecords<V> {
         new ByteArrayDeserializer(),
         topic.name(),
         "store-" + store,
-        () -> new Store(store));
+        () ->
+            new ContextualProcessor<String, byte[], Void, Void>() {
+              @Override
+              public void process(Record<String, byte[]> record) {
+                if (record.key() != null) {
+                  context()
+                      .<KeyValueStore<String, byte[]>>getStateStore(store)
+                      .put(record.key(), record.value());
+                }
+              }
+            });
   }
 
   private static String storeOf(Topic<?> topic) {
@@ -66,22 +76,5 @@ final class LatestRecords<V> {
                 instanceof Decoded.Value<V> decoded
         ? Optional.of(decoded.value())
         : Optional.empty();
-  }
-
-  private static final class Store extends ContextualProcessor<String, byte[], Void, Void> {
-    private final String name;
-
-    Store(String name) {
-      this.name = name;
-    }
-
-    @Override
-    public void process(Record<String, byte[]> record) {
-      if (record.key() != null) {
-        context()
-            .<KeyValueStore<String, byte[]>>getStateStore(name)
-            .put(record.key(), record.value());
-      }
-    }
   }
 }

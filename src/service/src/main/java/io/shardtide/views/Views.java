@@ -81,7 +81,7 @@ public final class Views implements AutoCloseable {
     registry = endpoint.connectRegistry();
     projection = new LogProjection();
     pools = new PoolsProjection(projection::isSimulated);
-    plans = new PlanReader(endpoint, registry);
+    plans = PlanReader.of(endpoint, registry);
     lag = new ConsumerLag(endpoint);
     statistics = projection.statistics(lag.now(), false);
     recent =
@@ -193,7 +193,7 @@ public final class Views implements AutoCloseable {
     projection.delete(
         key.workloadId(),
         workload ->
-            key.table().ifPresentOrElse(workload::tableDropped, workload::predictionsDeleted));
+            key.table().ifPresentOrElse(workload.tables::remove, workload::predictionsDeleted));
   }
 
   private void notifyListeners(ViewUpdate update) {
@@ -220,14 +220,9 @@ public final class Views implements AutoCloseable {
     return statistics;
   }
 
-  /** Returns all workloads, by id. */
-  public List<WorkloadRow> workloads() {
-    return projection.rows();
-  }
-
-  /** Returns the latest events, the oldest first. */
-  public List<LogEvent> events() {
-    return projection.events();
+  /** Returns what is known of workloads and hardware. */
+  public LogProjection log() {
+    return projection;
   }
 
   /** Returns a workload; empty if it does not exist. */
@@ -235,29 +230,9 @@ public final class Views implements AutoCloseable {
     return projection.workload(workloadId, pools.share(workloadId));
   }
 
-  /** Returns all pools, by id; none if they are not read. */
-  public List<PoolRow> pools() {
-    return pools.rows();
-  }
-
-  /** Returns a pool; empty if it does not exist. */
-  public Optional<PoolView> pool(String poolId) {
-    return pools.pool(poolId);
-  }
-
-  /** Returns a workload's tables as they are now, by name; empty if it does not exist. */
-  public Optional<List<TableRow>> tables(String workloadId) {
-    return projection.tables(workloadId);
-  }
-
-  /** Returns models, decisions, alarms and residuals, by hardware. */
-  public List<LearningView> learning() {
-    return projection.learning();
-  }
-
-  /** Returns the summary of a plan; empty if it is not one of the latest. */
-  public Optional<PlanSummary> summary(String planId) {
-    return projection.summary(planId);
+  /** Returns the pools; none if they are not read. */
+  public PoolsProjection pools() {
+    return pools;
   }
 
   /**

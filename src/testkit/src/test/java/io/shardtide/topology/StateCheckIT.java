@@ -269,7 +269,7 @@ class StateCheckIT {
         admin.describeTopics(names).allTopicNames().get().values().stream()
             .mapToInt(topic -> topic.partitions().size())
             .sum();
-    await().atMost(PATIENCE).until(() -> health.partitions() >= partitions);
+    await().atMost(PATIENCE).until(() -> health.topicState.partitions() >= partitions);
     assertThat(problem(health)).isEmpty();
   }
 

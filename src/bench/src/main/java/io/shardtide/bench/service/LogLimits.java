@@ -96,10 +96,10 @@ public final class LogLimits {
             ProcessorTime.now().microsSince(before, ThreadKind.ALL) / 1e6,
             "s");
         row("heap of the dashboard", "%,.0f", heapMib() - heapBefore, "MiB");
-        if (views.workloads().size() != options.workloads()) {
+        if (views.log().rows().size() != options.workloads()) {
           throw new IllegalStateException(
               "%d of %d workloads are shown"
-                  .formatted(views.workloads().size(), options.workloads()));
+                  .formatted(views.log().rows().size(), options.workloads()));
         }
         follow(cluster, log, views);
       }
