@@ -177,7 +177,7 @@ public final class ClusterChecks {
             .collect(Collectors.joining("; "));
     return held.isEmpty()
         ? CheckResult.ok("no key waits")
-        : CheckResult.warning(held, "docs/OPERATING.md, A key is in quarantine");
+        : CheckResult.warning(held, "docs/RUNBOOK.md, A key is in quarantine");
   }
 
   private CheckResult brokers() {
@@ -251,7 +251,7 @@ public final class ClusterChecks {
         ? CheckResult.warning(
             "%d of %d partitions have fewer replicas in sync than assigned"
                 .formatted(state.underReplicated(), state.partitions()),
-            "start the stopped brokers; docs/OPERATING.md, Replicas are missing")
+            "start the stopped brokers; docs/RUNBOOK.md, Replicas are missing")
         : CheckResult.ok("in sync in all %d partitions".formatted(state.partitions()));
   }
 
@@ -259,7 +259,7 @@ public final class ClusterChecks {
     String remedy = "correct bootstrap.servers, topics.prefix or state.directory";
     try {
       StateCheck.sameState(clusterId, settings);
-      remedy = "docs/OPERATING.md, A changelog was deleted";
+      remedy = "docs/RUNBOOK.md, A changelog was deleted";
       StateCheck.changelogs(admin, settings);
       return OffsetsCheck.find(admin, settings)
           .orElseGet(
@@ -340,6 +340,6 @@ public final class ClusterChecks {
     return difference.abs().compareTo(CLOCK_DIFFERENCE) <= 0
         ? CheckResult.ok("within %d s of the registry's".formatted(CLOCK_DIFFERENCE.toSeconds()))
         : CheckResult.warning(
-            text, "correct this machine's clock (NTP); docs/OPERATING.md, A clock is wrong");
+            text, "correct this machine's clock (NTP); docs/RUNBOOK.md, A clock is wrong");
   }
 }

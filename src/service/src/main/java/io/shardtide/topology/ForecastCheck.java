@@ -83,8 +83,8 @@ final class ForecastCheck {
     }
     return CheckResult.warning(
         Stream.concat(tables.stream(), memory.stream()).collect(Collectors.joining("; ")),
-        (tables.isEmpty() ? "" : "docs/OPERATING.md, A table is nearly full%n")
-            .concat(memory.isEmpty() ? "" : "docs/OPERATING.md, Memory ends soon%n")
+        (tables.isEmpty() ? "" : "docs/RUNBOOK.md, A table is nearly full%n")
+            .concat(memory.isEmpty() ? "" : "docs/RUNBOOK.md, Memory ends soon%n")
             .concat("./shardtide forecasts shows all tables")
             .formatted());
   }

@@ -348,7 +348,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     skeleton.failed().entered(key);
     metrics.count(Metric.QUARANTINE_ENTERED, skeleton.name());
     log.error(
-        "\"{}\" is in the quarantine of the {} topology, and its records wait: {}. See docs/OPERATING.md, A key is in quarantine",
+        "\"{}\" is in the quarantine of the {} topology, and its records wait: {}. See docs/RUNBOOK.md, A key is in quarantine",
         key,
         skeleton.name(),
         failure.error());

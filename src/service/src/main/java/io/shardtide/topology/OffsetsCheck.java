@@ -65,7 +65,7 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
         ? Optional.empty()
         : Optional.of(
             CheckResult.failed(
-                "Committed offsets are gone of %s, whose changelogs have state: brokers delete the offsets of a group without members after offsets.retention.minutes. Planners would read all records again, and apply those twice that are too old to be known. These commands set the offsets to an hour before the last write of the state, which is safe unless planners were further behind; see docs/OPERATING.md, Committed offsets are gone."
+                "Committed offsets are gone of %s, whose changelogs have state: brokers delete the offsets of a group without members after offsets.retention.minutes. Planners would read all records again, and apply those twice that are too old to be known. These commands set the offsets to an hour before the last write of the state, which is safe unless planners were further behind; see docs/RUNBOOK.md, Committed offsets are gone."
                     .formatted(String.join(", ", commands.keySet())),
                 String.join(System.lineSeparator(), commands.values())));
   }

@@ -54,7 +54,7 @@ final class TopicProbe {
     Optional<String> problem() {
       if (!deleted.isEmpty()) {
         return Optional.of(
-            "Somebody deleted %s. Follow docs/OPERATING.md, %s was deleted; this planner is DOWN until it is restarted."
+            "Somebody deleted %s. Follow docs/RUNBOOK.md, %s was deleted; this planner is DOWN until it is restarted."
                 .formatted(
                     deleted.stream().sorted().collect(Collectors.joining(", ")),
                     deleted.stream().anyMatch(topic -> topic.endsWith(CHANGELOG))
@@ -63,7 +63,7 @@ final class TopicProbe {
       }
       if (!grown.isEmpty()) {
         return Optional.of(
-            "Somebody added partitions: %s. Keys now belong to other partitions than their state. Stop publishers and planners, and follow docs/OPERATING.md, Partitions were added; do not run StreamsResetter, which deletes the state."
+            "Somebody added partitions: %s. Keys now belong to other partitions than their state. Stop publishers and planners, and follow docs/RUNBOOK.md, Partitions were added; do not run StreamsResetter, which deletes the state."
                 .formatted(String.join(", ", grown)));
       }
       if (!unwritable.isEmpty()) {

@@ -114,12 +114,15 @@ abstract class DocumentedPages {
         String text = complete(command, names);
         Path out = Files.createTempFile(home, "output", ".txt");
         if (text.startsWith("./shardtide run --config")) {
-          runService(planner, out);
+          runService(out);
         } else {
           int status = DocumentedCommands.run(home, text, Map.of(), out);
           assertThat(status)
               .as("%s: %s%n%s", command.document(), text, Files.readString(out))
               .isZero();
+        }
+        if (text.endsWith("--example > shardtide.properties")) {
+          completeSettings(planner);
         }
         if (text.contains("publish")) {
           await()
@@ -136,8 +139,8 @@ abstract class DocumentedPages {
     }
   }
 
-  /** Runs the service with the documented settings, but for the addresses. */
-  private void runService(LocalPlanner planner, Path out) throws Exception {
+  /** Sets the addresses in the documented settings. */
+  private void completeSettings(LocalPlanner planner) throws IOException {
     Path settings = home.resolve("shardtide.properties");
     Files.writeString(
         settings,
@@ -156,6 +159,10 @@ abstract class DocumentedPages {
                 planner.bootstrapServers(),
                 planner.registryUrl(),
                 home.resolve("run-state")));
+  }
+
+  private void runService(Path out) throws Exception {
+    Path settings = home.resolve("shardtide.properties");
     Process process =
         new ProcessBuilder(
                 DocumentedCommands.java(Shardtide.class, "run", "--config", settings.toString()))

@@ -1,8 +1,13 @@
-"""Measures how many ids a second are profiled, and how far the access CDF and growth are from the exact ones."""
+"""Measures how many ids a second are profiled, and how far the access CDF and growth are from the exact ones.
+
+python -B src/python/tests/profile_benchmark.py [MILLIONS_OF_IDS, 100 unless given]
+"""
 
 from __future__ import annotations
 
 import math
+import pathlib
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from shardtide.profile.__main__ import print_table
 from shardtide.profile.growth import HashTableProfile
 from shardtide.profile.profiler import TableProfile
 from shardtide.profile.rows import BYTES_PER_ROW, DEFAULT_MEMORY_BYTES, RowUses
@@ -137,3 +145,14 @@ def growth_benchmark(batches: int) -> Iterator[list[str]]:
             f"{abs((growth.ids_per_day or 0) / last - 1):.4f}",
             f"{max(abs(a - b) for a, b in zip(growth.hit_shares, exact)):.4f}",
         ]
+
+
+def main(batches: int = 100) -> None:
+    """Prints both tables, of so many batches of a million ids."""
+    print_table(list(benchmark(batches)))
+    print()
+    print_table(list(growth_benchmark(batches)))
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,6 +1,6 @@
 """Compares the memory that plans predict with what training under them allocates, on TorchRec's own code.
 
-torchrun --nproc-per-node DEVICES -m shardtide.torchrec.memory --workloads FILE --plans FILE [--out FILE]
+torchrun --nproc-per-node DEVICES examples/torchrec/step_memory.py --workloads FILE --plans FILE [--out FILE]
 
 --workloads  the workloads, one a line, each with a pipeline
 --plans      what ./shardtide plan --workloads FILE --format torchrec wrote, one plan a line, for as many devices
@@ -232,7 +232,7 @@ def _step(pipeline: str, model: Any, optimizer: Any, batches: Iterator[Any], dev
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m shardtide.torchrec.memory", description=(__doc__ or "").split("\n\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--workloads", required=True, help="JSON lines: workloads, each with a pipeline")
     parser.add_argument("--plans", required=True, help="JSON lines: their plans, with --format torchrec")
     parser.add_argument("--out", help="file for JSON lines; without it, bytes of each rank are printed")
@@ -266,7 +266,7 @@ def main() -> None:
                 }
             )
     except (ValueError, LookupError, OSError) as e:
-        sys.exit(f"shardtide.torchrec.memory: {e}")
+        sys.exit(f"step_memory.py: {e}")
     if dist.get_rank() == 0:
         if arguments.out:
             text = "".join(json.dumps(line) + "\n" for line in lines)
