@@ -131,7 +131,7 @@ final class BenchRegretOption {
             .flatMap(Function.identity())
             .toList();
     List<RegretRow> rows;
-    try (PlanModels models = PlanModels.shipped();
+    try (PlanModels models = PlanModels.of(List.of(), true);
         ProgressBar bar = Progress.bar("Searching", (long) tasks.size() * all.size())) {
       rows =
           new RegretBenchmark(task -> problem(models, task), steps, Progress.steps(bar))

@@ -285,7 +285,7 @@ class CommandsTest {
       textBlock =
           """
           plan --workloads nowhere.json --out plans.jsonl                                              | 2 | shardtide: nowhere.json does not exist
-          plan --out plans.jsonl                                                                       | 2 | Missing required option: '--workloads=FILE'
+          plan make --out plans.jsonl                                                                  | 2 | needs -f FILE
           pretrain --samples x --hardware x --out x.avro --seed four                                   | 2 | Invalid value for option '--seed'
           evaluate --samples REFERENCE/valid --model REFERENCE/README.md                                           | 2 | REFERENCE/README.md is not a model that can be used
           evaluate --samples REFERENCE/nowhere                                                               | 2 | REFERENCE/nowhere: not a folder
@@ -349,9 +349,9 @@ class CommandsTest {
           """
           paln                  | there is no command "paln". Maybe plan. | shardtide
           fly                   | there is no command "fly"               | shardtide
-          plan --workloads w --out o --predicted | there is no option --predicted. Maybe --predict. | shardtide plan
+          plan evaluate -f w --out o --plan p | there is no option --plan. Maybe --plans. | shardtide plan evaluate
           bench serach          | there is no command "serach". Maybe search. | shardtide bench
-          topologies all        | unexpected argument "all"               | shardtide topologies
+          pool list all         | unexpected argument "all"               | shardtide pool list
           run                   | Missing required argument (specify one of these): (--config=FILE or --example) | shardtide run
           """)
   void a_usage_error_is_one_line_and_the_way_to_the_help(
@@ -365,7 +365,7 @@ class CommandsTest {
   @Test
   void help_and_version_are_printed() {
     assertThat(run("--help")).isZero();
-    assertThat(out.toString()).contains("demo", "plan", "pretrain", "evaluate", "topologies");
+    assertThat(out.toString()).contains("demo", "plan", "workload", "rights", "completion");
     assertThat(run("demo", "--help")).isZero();
     assertThat(out.toString()).contains("--seconds", "--out", "--data");
   }
@@ -423,12 +423,5 @@ class CommandsTest {
   void plan_fails_if_no_task_fits() throws IOException {
     assertThat(run(plan(changed(MEMORY, "1000000,")).toArray(new String[0]))).isEqualTo(1);
     assertThat(out.toString()).startsWith("0 of 6 tasks planned");
-  }
-
-  @Test
-  void topologies_are_described() {
-    assertThat(run("topologies", "--prefix", "x.")).isZero();
-    assertThat(out.toString())
-        .contains("workload", "planning", "x.workload-changes", "x.current-plans");
   }
 }

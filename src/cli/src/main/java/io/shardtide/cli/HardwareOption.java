@@ -24,7 +24,7 @@ final class HardwareOption {
       split = ",",
       converter = NamedHardware.Converter.class,
       description =
-          "With --workloads: plans each workload on each of these kinds of hardware instead of its cluster's, and"
+          "Plans each workload on each of these kinds of hardware instead of its cluster's, and"
               + " prints a table. GIB: memory of a device in GiB (2^30 bytes). Default: that of the cluster.")
   private List<NamedHardware> hardware = List.of();
 

@@ -63,4 +63,13 @@ record NamedHardware(String name, OptionalLong memoryBytes) {
             .memoryBytesPerDevice(memoryBytes.orElse(cluster.memoryBytesPerDevice()))
             .build());
   }
+
+  /** Checks that a workload can be {@link #on} this hardware; the message names it. */
+  void check(WorkloadTask task) {
+    try {
+      on(task);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("on %s: %s".formatted(name, e.getMessage()), e);
+    }
+  }
 }

@@ -36,7 +36,7 @@ final class PoolSpecOption {
   /** A file, or values. */
   private static final class FileOrValues {
     @Option(
-        names = "--file",
+        names = {"-f", "--file"},
         paramLabel = "FILE",
         description =
             "A file with one PoolSpec in Avro's JSON encoding: devicesPerNode, memoryBytesPerDevice, hardware, and nodes"

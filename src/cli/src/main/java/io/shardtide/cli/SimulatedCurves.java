@@ -60,8 +60,7 @@ final class SimulatedCurves implements AutoCloseable {
     } catch (RuntimeException e) {
       // Any error: allocations are shown all the same.
       unreadable = true;
-      report.accept(
-          "shardtide: whether throughput is simulated is not known: %s".formatted(e.getMessage()));
+      report.accept("whether throughput is simulated is not known: %s".formatted(e.getMessage()));
     }
   }
 

@@ -52,8 +52,7 @@ final class SimulatedModels {
     } catch (RuntimeException e) {
       // Any error: plans are shown all the same.
       unreadable = true;
-      report.accept(
-          "shardtide: whether costs are simulated is not known: %s".formatted(e.getMessage()));
+      report.accept("whether costs are simulated is not known: %s".formatted(e.getMessage()));
     }
   }
 }

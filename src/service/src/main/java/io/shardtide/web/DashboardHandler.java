@@ -73,14 +73,8 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
   private final Dashboard dashboard;
   private final Optional<Predicate<String>> token;
   private final Guard guard;
-  private final Map<String, Query> queries = new HashMap<>();
+  private final Map<String, Views.Query> queries = new HashMap<>(Views.QUERIES);
   private final Map<String, LogOperation> changes = new HashMap<>();
-
-  /** Returns what a GET request selects; empty if it does not exist. */
-  @FunctionalInterface
-  private interface Query {
-    Optional<?> run(Views views, UnaryOperator<String> parameter) throws IOException;
-  }
 
   /** Reads the log from its beginning; of a POST request, returns a message for the user. */
   @FunctionalInterface
@@ -101,18 +95,8 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     threads.setDaemon(true);
     addBean(threads);
     Dashboard.Actions actions = dashboard.actions();
-    queries.put("/api/workloads", (views, of) -> Optional.of(views.log().rows()));
-    queries.put("/api/workload", (views, of) -> views.workload(of.apply("id")));
-    queries.put("/api/tables", (views, of) -> views.log().tables(of.apply("workload")));
-    queries.put("/api/plan", (views, of) -> views.plan(of.apply("id")));
-    queries.put("/api/diff", (views, of) -> views.diff(of.apply("earlier"), of.apply("later")));
     LogOperation why = of -> actions.why(of.apply("plan"));
     queries.put("/api/why", (views, of) -> Optional.of(exclusively(why, of)));
-    queries.put("/api/pools", (views, of) -> Optional.of(views.pools().rows()));
-    queries.put("/api/pool", (views, of) -> views.pools().pool(of.apply("id")));
-    queries.put("/api/learning", (views, of) -> Optional.of(views.log().learning()));
-    queries.put("/api/events", (views, of) -> Optional.of(views.log().events()));
-    queries.put("/api/statistics", (views, of) -> Optional.of(views.statistics()));
     changes.put("/api/promote", of -> actions.promote(of.apply("model")));
     changes.put("/api/rollback", of -> actions.rollback(of.apply("hardware")));
   }

@@ -86,10 +86,9 @@ class BadInputTest {
   }
 
   @Test
-  void a_reason_of_no_resize() {
-    assertThat(run("publish " + CLUSTER + "--workload w --drop a --resize-reason full"))
-        .isEqualTo(2);
-    assertOneLine("--resize-reason needs --resize");
+  void a_resize_of_no_table() {
+    assertThat(run("table resize w " + CLUSTER + "--reason full")).isEqualTo(2);
+    assertThat(err).startsWith("shardtide: table resize needs TABLE=ROWS");
   }
 
   @Test

@@ -30,7 +30,7 @@ abstract class DocumentedPages {
   private static final Path REFERENCE = HERE.resolve("src/models/src/test/resources/reference");
 
   /** Options that shorten commands which would take long, or run for ever. */
-  private static final Map<String, String> SHORTENED = Map.of("./shardtide watch", "--once");
+  private static final Map<String, String> SHORTENED = Map.of("./shardtide plan watch", "--once");
 
   /** Commands that a test cannot run, and what runs them. */
   private static final Map<String, String> ELSEWHERE =
@@ -63,7 +63,7 @@ abstract class DocumentedPages {
   /** The example of a workload's line, which the page wraps. */
   private static String documentedWorkload() throws IOException {
     String page = Files.readString(HERE.resolve("docs/FILES.md"));
-    int start = page.indexOf("{\"task\"", page.indexOf("plan --workloads"));
+    int start = page.indexOf("{\"task\"");
     return page.substring(start, page.indexOf("```", start)).replace("\n", "") + "\n";
   }
 
@@ -124,7 +124,7 @@ abstract class DocumentedPages {
         if (text.endsWith("--example > shardtide.properties")) {
           completeSettings(planner);
         }
-        if (text.contains("publish")) {
+        if (text.matches(".*(publish|workload apply).*")) {
           await()
               .atMost(Duration.ofSeconds(60))
               .until(() -> !log.committed(log.topics().of(CURRENT_PLANS)).isEmpty());
@@ -132,7 +132,7 @@ abstract class DocumentedPages {
               "d9ff41608bd1",
               log.committed(log.topics().of(CURRENT_PLANS)).get(0).planId().substring(0, 12));
         }
-        if (text.startsWith("./shardtide export")) {
+        if (text.matches("./shardtide (log )?export .*")) {
           Files.copy(home.resolve("exported/events.jsonl"), home.resolve("edited.jsonl"));
         }
       }

@@ -7,7 +7,6 @@ import io.shardtide.cost.tensorflow.ModelTraining;
 import io.shardtide.cost.tensorflow.TrainingProgress;
 import io.shardtide.cost.tensorflow.TrainingSettings;
 import io.shardtide.models.ModelFiles;
-import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
@@ -17,25 +16,21 @@ import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Trains a bundle from labelled samples. */
 @Command(
-    name = "pretrain",
+    name = "train",
     description = "Trains a cost model bundle from labelled samples.",
     footer = {
       "",
-      "Example:",
-      "  shardtide pretrain --samples samples --hardware h100 --out h100.avro",
-      "  shardtide pretrain --samples samples --hardware h100 \\",
+      "Examples:",
+      "  shardtide model train --samples samples --hardware h100 --out h100.avro",
+      "  shardtide model train --samples samples --hardware h100 \\",
       "    --links nvlink-gbs=370,nvls-gbs=460,nic-gbs=48 --out h100.avro"
-    },
-    mixinStandardHelpOptions = true)
-final class PretrainCommand implements Callable<Integer> {
-  @Spec private CommandSpec spec;
+    })
+final class ModelTrain implements Callable<Integer> {
+  @Mixin private PrintOption on;
 
   @Mixin private SamplesOption samples;
 
@@ -104,13 +99,13 @@ final class PretrainCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws Exception {
-    PrintWriter report = spec.commandLine().getOut();
+    PrintWriter report = on.out();
     Optional<LinkDataSheet> sheet = sheet();
-    Optional<ModelBundle> start = start();
+    Optional<ModelBundle> start =
+        from == null ? Optional.empty() : Optional.of(ModelFiles.read(from));
     Optional<String> problem = samples.problem(hardware);
     if (problem.isPresent()) {
-      throw new ParameterException(
-          spec.commandLine(),
+      throw on.wrong(
           problem.get()
               + ". Maybe --hardware has another name than that of the collector, or --out of the collector was the folder of another machine");
     }
@@ -137,19 +132,14 @@ final class PretrainCommand implements Callable<Integer> {
       report.printf("  %-32s %6.2f %%%n", error.getKey(), 100 * error.getValue());
     }
     bundle.unmeasured().forEach(text -> report.printf("  %s%n", text));
-    report.flush();
     return 0;
-  }
-
-  private Optional<ModelBundle> start() throws IOException {
-    return from == null ? Optional.empty() : Optional.of(ModelFiles.read(from));
   }
 
   private Optional<LinkDataSheet> sheet() {
     try {
       return Optional.ofNullable(links).map(LinkDataSheet::of);
     } catch (IllegalArgumentException e) {
-      throw new ParameterException(spec.commandLine(), "--links: " + e.getMessage(), e);
+      throw on.wrong("--links", e);
     }
   }
 

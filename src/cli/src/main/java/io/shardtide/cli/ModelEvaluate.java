@@ -9,14 +9,11 @@ import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.workload.TableSpec;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** Evaluates a cost model on labelled samples. */
 @Command(
@@ -26,11 +23,10 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "Example:",
-      "  shardtide evaluate --samples samples --model h100.avro --report report.html"
-    },
-    mixinStandardHelpOptions = true)
-final class EvaluateCommand implements Callable<Integer> {
-  @Spec private CommandSpec spec;
+      "  shardtide model evaluate --samples samples --model h100.avro --report report.html"
+    })
+final class ModelEvaluate implements Callable<Integer> {
+  @Mixin private PrintOption on;
 
   @Mixin private SamplesOption samples;
 
@@ -54,12 +50,10 @@ final class EvaluateCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     ModelBundle bundle = model.load();
     SampleSet set = samples.load();
-    PrintWriter err = spec.commandLine().getErr();
-    samples.problem(bundle.hardware()).ifPresent(text -> warn(err, text));
+    samples.problem(bundle.hardware()).ifPresent(on::warn);
     if (set.compute().stream().anyMatch(ComputeSample::hasCaches)) {
-      bundle.describeCaches().ifPresent(text -> warn(err, text + "; they were not measured"));
+      bundle.describeCaches().ifPresent(text -> on.warn(text + "; they were not measured"));
     }
-    err.flush();
     Evaluation evaluation;
     Evaluation reuseOnly;
     Evaluation withoutUse;
@@ -69,9 +63,8 @@ final class EvaluateCommand implements Callable<Integer> {
       reuseOnly = Evaluation.of(cost, towers, set.seenAs(TableSpec::withoutCdf));
       withoutUse = Evaluation.of(cost, towers, set.seenAs(TableSpec::withoutUse));
     }
-    PrintWriter out = spec.commandLine().getOut();
     ObjectNode summary = EvaluationJson.of(bundle, evaluation, reuseOnly, withoutUse);
-    out.println(summary.toPrettyString());
+    on.out().println(summary.toPrettyString());
     if (predictions != null) {
       write(evaluation);
     }
@@ -88,9 +81,5 @@ final class EvaluateCommand implements Callable<Integer> {
       }
       file.complete();
     }
-  }
-
-  private static void warn(PrintWriter err, String text) {
-    err.printf("shardtide: warning: %s%n", Printable.of(text));
   }
 }

@@ -2,7 +2,6 @@ package io.shardtide.cli;
 
 import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.Accuracy;
@@ -12,7 +11,6 @@ import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.files.OutputFile;
 import io.shardtide.learn.SampleCheck;
 import io.shardtide.replay.RefusedException;
 import io.shardtide.state.ModelDecision;
@@ -30,77 +28,44 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
-/** Lists cost models, compares them, and selects the current one. */
+/** Lists cost models, compares them, selects the current one, trains and checks them. */
 @Command(
-    name = "models",
-    description = "Lists the cost models in the log, compares them, and selects the current one.",
-    footer = {
-      "",
-      "Example:",
-      "  shardtide models list --bootstrap kafka:9092 \\",
-      "    --registry http://registry:8081 --json"
-    },
-    mixinStandardHelpOptions = true)
-final class ModelsCommand implements Runnable {
-  @Spec private CommandSpec spec;
-
-  @Override
-  public void run() {
-    throw new ParameterException(
-        spec.commandLine(), "Missing subcommand: list, compare, promote or rollback");
-  }
-
+    name = "model",
+    description =
+        "Lists, compares and selects the cost models in the log; trains and evaluates models.",
+    subcommands = {ModelTrain.class, ModelEvaluate.class},
+    footer = {"", "Example:", "  shardtide model list"})
+final class ModelCommand {
   @Command(
       name = "list",
       description =
           "Lists which models took over, when and why; the last one of each hardware is current.",
-      footer = {
-        "",
-        "Example:",
-        "  shardtide models list --bootstrap kafka:9092 \\",
-        "    --registry http://registry:8081 --json"
-      },
-      mixinStandardHelpOptions = true)
-  int list(
-      @Mixin ClusterOption cluster,
-      @Option(names = "--json", description = "Print it as JSON instead of a table.")
-          boolean asJson,
-      @Option(names = "--out", paramLabel = "FILE", description = "Also write it as JSON.")
-          Path out)
-      throws IOException {
-    cluster.check(spec);
-    try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
+      footer = {"", "Example:", "  shardtide model list -o json"})
+  int list(@Mixin ClusterOption on) throws IOException {
+    try (ClusterOption.Connection connection = on.connect()) {
       ModelHistory history = ModelHistory.read(connection);
       TextTable table =
           new TextTable(
               "hardware", "model", "since", "current", " samples", " error", "plans lose", "why");
-      ArrayNode json = JsonNodeFactory.instance.arrayNode();
+      List<ObjectNode> json = new ArrayList<>();
       history
           .all()
           .forEach(
               (hardware, all) -> {
                 for (int i = 0; i < all.size(); i++) {
-                  show(history, all.get(i), i + 1 == all.size(), table, json);
+                  json.add(show(history, all.get(i), i + 1 == all.size(), table));
                 }
               });
-      print(asJson ? JsonText.pretty(json) : table.toString());
-      write(out, json);
+      on.printAll(json, () -> table);
     }
     return 0;
   }
 
-  private static void show(
-      ModelHistory history,
-      ModelHistory.Takeover takeOver,
-      boolean predicts,
-      TextTable table,
-      ArrayNode json) {
+  private static ObjectNode show(
+      ModelHistory history, ModelHistory.Takeover takeOver, boolean isCurrent, TextTable table) {
     ModelBundle bundle = takeOver.bundle();
     Optional<ModelDecision> decision = history.decision(bundle);
     OptionalDouble error =
@@ -117,18 +82,19 @@ final class ModelsCommand implements Runnable {
         bundle.hardware(),
         bundle.shown(),
         takeOver.at().truncatedTo(ChronoUnit.SECONDS).toString(),
-        predicts ? "yes" : "",
+        isCurrent ? "yes" : "",
         "%,d".formatted(bundle.card().computeSamples()),
         error.isPresent() ? "%.2f%%".formatted(100 * error.getAsDouble()) : "",
-        decision.map(ModelsCommand::planLoss).orElse(""),
+        decision.map(ModelCommand::planLoss).orElse(""),
         why);
     ObjectNode node =
-        json.addObject()
+        JsonNodeFactory.instance
+            .objectNode()
             .put("hardware", bundle.hardware())
             .put("model", bundle.modelId())
             .put("since", takeOver.at().toString())
-            .put("predicts", predicts)
-            .put("compute_samples", bundle.card().computeSamples())
+            .put("current", isCurrent)
+            .put("computeSamples", bundle.card().computeSamples())
             .put("why", why);
     bundle.describeOrigin().ifPresent(text -> node.put("origin", text));
     bundle.describeLinks().ifPresent(text -> node.put("links", text));
@@ -136,9 +102,10 @@ final class ModelsCommand implements Runnable {
     error.ifPresent(e -> node.put("error", e));
     decision.ifPresent(
         d -> {
-          d.championPlanLoss().ifPresent(loss -> node.put("champion_plan_loss", loss));
-          d.challengerPlanLoss().ifPresent(loss -> node.put("plan_loss", loss));
+          d.championPlanLoss().ifPresent(loss -> node.put("championPlanLoss", loss));
+          d.challengerPlanLoss().ifPresent(loss -> node.put("planLoss", loss));
         });
+    return node;
   }
 
   /** Returns what plans lose by the errors of the model before and of the new one, as text. */
@@ -155,15 +122,9 @@ final class ModelsCommand implements Runnable {
       name = "compare",
       description =
           "Shows the errors of two models of one hardware on the training samples in the log.",
-      footer = {
-        "",
-        "Example:",
-        "  shardtide models compare --bootstrap kafka:9092 \\",
-        "    --registry http://registry:8081 4f3c2a1b9d 0a1b2c3d4e"
-      },
-      mixinStandardHelpOptions = true)
+      footer = {"", "Example:", "  shardtide model compare 4f3c2a1b9d 0a1b2c3d4e"})
   int compare(
-      @Mixin ClusterOption cluster,
+      @Mixin ClusterOption on,
       @Parameters(paramLabel = "ID", description = "The beginning of a model's id.") String one,
       @Parameters(paramLabel = "ID", description = "The beginning of the other model's id.")
           String other,
@@ -172,18 +133,12 @@ final class ModelsCommand implements Runnable {
               paramLabel = "N",
               defaultValue = "5000",
               description = "Number of newest samples to use. Default: ${DEFAULT-VALUE}.")
-          int most,
-      @Option(names = "--json", description = "Print it as JSON instead of a table.")
-          boolean asJson,
-      @Option(names = "--out", paramLabel = "FILE", description = "Also write it as JSON.")
-          Path out)
+          int most)
       throws IOException {
-    cluster.check(spec);
     if (most < 1) {
-      throw new ParameterException(
-          spec.commandLine(), "--samples must be at least 1, got %d".formatted(most));
+      throw on.wrong("--samples must be at least 1, got %d".formatted(most));
     }
-    try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
+    try (ClusterOption.Connection connection = on.connect()) {
       ModelHistory history = ModelHistory.read(connection);
       List<ModelBundle> bundles = List.of(history.model(one), history.model(other));
       if (!bundles.get(0).hardware().equals(bundles.get(1).hardware())) {
@@ -215,11 +170,8 @@ final class ModelsCommand implements Runnable {
                 .put(bundles.get(0).modelId(), error)
                 .put(bundles.get(1).modelId(), second.get(name));
           });
-      print(
-          asJson
-              ? JsonText.pretty(json)
-              : "On the newest %,d samples:%n%s".formatted(samples.size(), table));
-      write(out, json);
+      String heading = "On the newest %,d samples:%n".formatted(samples.size());
+      on.print(json, () -> heading + table);
     }
     return 0;
   }
@@ -271,15 +223,9 @@ final class ModelsCommand implements Runnable {
   @Command(
       name = "promote",
       description = "Makes a model the current one; its workloads are predicted and planned again.",
-      footer = {
-        "",
-        "Example:",
-        "  shardtide models promote --bootstrap kafka:9092 \\",
-        "    --registry http://registry:8081 4f3c2a1b9d"
-      },
-      mixinStandardHelpOptions = true)
+      footer = {"", "Example:", "  shardtide model promote 4f3c2a1b9d"})
   int promote(
-      @Mixin ClusterOption cluster,
+      @Mixin ClusterOption on,
       @Parameters(
               paramLabel = "ID",
               description =
@@ -287,10 +233,9 @@ final class ModelsCommand implements Runnable {
                       + " model; ./ID is a file.")
           String id)
       throws IOException {
-    cluster.check(spec);
     Path file = Path.of(id);
-    try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
-      print(
+    try (ClusterOption.Connection connection = on.connect()) {
+      on.print(
           (!id.matches("[0-9a-f]+") && Files.isRegularFile(file)
                   ? ModelChoice.promote(connection, file)
                   : ModelChoice.promote(connection, id))
@@ -304,37 +249,14 @@ final class ModelsCommand implements Runnable {
       description =
           "Makes the previous model the current one; its workloads are predicted and planned"
               + " again.",
-      footer = {
-        "",
-        "Example:",
-        "  shardtide models rollback --bootstrap kafka:9092 \\",
-        "    --registry http://registry:8081 --hardware h100"
-      },
-      mixinStandardHelpOptions = true)
+      footer = {"", "Example:", "  shardtide model rollback h100"})
   int rollback(
-      @Mixin ClusterOption cluster,
-      @Option(
-              names = "--hardware",
-              required = true,
-              paramLabel = "NAME",
-              description = "Hardware of the model.")
-          String hardware)
+      @Mixin ClusterOption on,
+      @Parameters(paramLabel = "HARDWARE", description = "Hardware of the model.") String hardware)
       throws IOException {
-    cluster.check(spec);
-    try (ClusterOption.Connection connection = cluster.connect(Optional.empty(), () -> {})) {
-      print(ModelChoice.rollback(connection, hardware) + System.lineSeparator());
+    try (ClusterOption.Connection connection = on.connect()) {
+      on.print(ModelChoice.rollback(connection, hardware) + System.lineSeparator());
     }
     return 0;
-  }
-
-  private void print(String text) {
-    spec.commandLine().getOut().print(text);
-  }
-
-  private static void write(Path out, com.fasterxml.jackson.databind.JsonNode json)
-      throws IOException {
-    if (out != null) {
-      OutputFile.write(out, JsonText.pretty(json));
-    }
   }
 }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 
 /** Wrong values of the command pools, which are named before anything is sent or waited for. */
-class PoolsCommandTest {
+class PoolCommandTest {
   private static final String LINKS = "src/cli/src/test/resources/links.json";
 
   private static final String EXPECTED =
@@ -298,6 +298,6 @@ class PoolsCommandTest {
     assertThat(Shardtide.run(new PrintWriter(new StringWriter()), new PrintWriter(err), "pools"))
         .isEqualTo(2);
     assertThat(err.toString())
-        .contains("Missing subcommand: set, claim, withdraw, lose, add, list, show or watch");
+        .contains("pool needs one of node, apply, claim, delete, get, list, watch, why");
   }
 }

@@ -35,18 +35,15 @@ import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
+import picocli.CommandLine.Parameters;
 
 /** Recomputes the plans and allocations of a log. */
 @Command(
     name = "replay",
     description = {
-      "Recomputes every recorded plan and compares plan ids. Reads a cluster, or an events file and"
-          + " the other exported files in its folder. From an events file alone, predicts the"
-          + " events and plans each generation by itself.",
+      "Recomputes every recorded plan and compares plan ids. Reads a cluster, or an export. From an"
+          + " events file alone, predicts the events and plans each generation by itself.",
       "Recomputes every recorded allocation of a pool too, and compares all its fields; with"
           + " --workload, none. So too every recorded forecast of hashed tables.",
       "With --what-if: plans every generation with another model, other settings or other events,"
@@ -56,24 +53,20 @@ import picocli.CommandLine.Spec;
     },
     footer = {
       "",
-      "Example:",
-      "  shardtide replay --events backup/events.jsonl --out plans.jsonl",
-      "  shardtide replay --events backup/events.jsonl --out what-if.jsonl \\",
-      "    --what-if --set paybackSteps=10000"
-    },
-    mixinStandardHelpOptions = true)
-final class ReplayCommand implements Callable<Integer> {
-  @Spec private CommandSpec spec;
+      "Examples:",
+      "  shardtide log replay backup",
+      "  shardtide log replay backup --what-if --set paybackSteps=10000"
+    })
+final class LogReplay implements Callable<Integer> {
+  @Mixin private LogOption log;
 
-  @Mixin private ClusterOption cluster;
-
-  @Option(
-      names = "--events",
-      paramLabel = "FILE",
+  @Parameters(
+      paramLabel = "LOG",
+      arity = "0..1",
       description =
-          "Events, one per line. Exported predictions, plans, models and the rest are read from the"
-              + " same folder.")
-  private Path events;
+          "The folder of an export, or a file of events beside its other files. Default: the log of"
+              + " the cluster.")
+  private Path path;
 
   @Option(
       names = "--model",
@@ -104,7 +97,7 @@ final class ReplayCommand implements Callable<Integer> {
   @Option(
       names = "--out",
       paramLabel = "FILE",
-      description = "File for the recomputed plans, one per line. Required without --what-if.")
+      description = "File for the recomputed plans, one per line.")
   private Path out;
 
   @Option(
@@ -147,71 +140,37 @@ final class ReplayCommand implements Callable<Integer> {
 
   @Mixin private SettingsOption settings;
 
-  private final LateBar bar = new LateBar("Planning");
-
   @Override
-  public Integer call() throws Exception {
+  public Integer call() throws IOException {
     check();
     ReplayScope scope = new ReplayScope(Optional.ofNullable(workload), from, to);
-    try (bar) {
-      if (events != null) {
-        ExportFolder folder = ExportFolder.beside(events);
-        if (out != null) {
-          Outputs.check(
-              spec.commandLine(), out, folder.paths(), "those of the export beside --events");
-        }
-        return run(folder, folder, scope);
-      }
-      try (ClusterOption.Connection connection =
-          cluster.connect(Optional.ofNullable(workload), () -> {})) {
-        int status = run(connection.records(), null, scope);
-        connection.records().notes().forEach(note -> console().println("note: " + note));
-        return status;
-      }
+    ExportFolder folder = path == null ? null : LogOption.export(path);
+    if (folder != null && out != null) {
+      log.checkOutput(out, folder.paths(), "those of the export");
     }
+    return log.read(
+        path,
+        Optional.ofNullable(workload),
+        LateBar.hidden(),
+        records -> run(records, folder, scope));
   }
 
   private void check() {
-    boolean both = events != null && cluster.isGiven();
-    if (both || (events == null && !cluster.isGiven())) {
-      throw usage(
-          (both ? "Too many options: " : "Missing option: ")
-              + "either --events, or --bootstrap with --registry");
-    }
-    if (events == null) {
-      cluster.check(spec);
-    }
-    if (!whatIf && out == null) {
-      throw usage("Missing required option: '--out=FILE'");
-    }
     if (!whatIf
         && (settings.isGiven()
             || original != null
             || otherCluster != null
             || !slowdowns.isEmpty())) {
-      throw usage("--set, --cluster, --speed and --original need --what-if");
+      throw log.wrong("--set, --cluster, --speed and --original need --what-if");
     }
     if (whatIf && repredict) {
-      throw usage("--repredict cannot be combined with --what-if");
+      throw log.wrong("--repredict cannot be combined with --what-if");
     }
-    try {
-      settings.in(SearchSettings.DEFAULTS);
-      if (otherCluster != null) {
-        SpecTexts.clusterChange(otherCluster);
-      }
-      slow();
-      new ReplayScope(Optional.empty(), from, to);
-    } catch (IllegalArgumentException e) {
-      throw usage(e.getMessage());
+    settings.in(SearchSettings.DEFAULTS);
+    if (otherCluster != null) {
+      SpecTexts.clusterChange(otherCluster);
     }
-  }
-
-  private ParameterException usage(String message) {
-    return new ParameterException(spec.commandLine(), message);
-  }
-
-  private PrintWriter console() {
-    return spec.commandLine().getOut();
+    slow();
   }
 
   private int run(LogRecords records, ExportFolder folder, ReplayScope scope) throws IOException {
@@ -226,15 +185,14 @@ final class ReplayCommand implements Callable<Integer> {
     records.read(RecordKind.EVENTS, event -> any[0] = true);
     if (!any[0]) {
       throw new IllegalArgumentException(
-          events
-              + " holds no events, expected one WorkloadChange per line, in Avro's JSON encoding");
+          path + " holds no events, expected one WorkloadChange per line, in Avro's JSON encoding");
     }
   }
 
   private int replay(LogRecords records, ExportFolder folder, ReplayScope scope)
       throws IOException {
     Map<String, ModelBundle> models = models(records);
-    PrintWriter console = console();
+    PrintWriter console = log.out();
     if (folder != null) {
       console.printf(
           "Recorded: %s, in %s%n",
@@ -247,11 +205,12 @@ final class ReplayCommand implements Callable<Integer> {
       }
     }
     ReplayResult result =
-        new Replay(records, scope, models, TensorFlowTowers::new, bar::show).run(repredict);
-    bar.end();
-    write(result.plans());
+        planning(
+            bar ->
+                new Replay(records, scope, models, TensorFlowTowers::new, bar::show)
+                    .run(repredict));
     console.print(new ReplayView().show(result));
-    console.printf("%,d plans written to %s%n", result.plans().size(), out);
+    write(result.plans());
     boolean hasEqualAllocations = replayAllocations(records);
     boolean hasEqualForecasts = replayForecasts(records);
     return result.isEqual() && hasEqualAllocations && hasEqualForecasts ? 0 : 1;
@@ -264,12 +223,12 @@ final class ReplayCommand implements Callable<Integer> {
     }
     if (!records.has(RecordKind.ALLOCATIONS)) {
       if (records.has(RecordKind.POOL_CHANGES) || !records.has(RecordKind.PLANS)) {
-        console().println("note: allocations of pools are not recorded, and not recomputed");
+        log.out().println("note: allocations of pools are not recorded, and not recomputed");
       }
       return true;
     }
     Recomputed result = AllocationReplay.run(records);
-    console().print(new ReplayView().showAllocations(result));
+    log.out().print(new ReplayView().showAllocations(result));
     return result.isEqual();
   }
 
@@ -279,12 +238,12 @@ final class ReplayCommand implements Callable<Integer> {
       return true;
     }
     if (!records.has(RecordKind.FILLS) || !records.has(RecordKind.PREDICTIONS)) {
-      console()
+      log.out()
           .println("note: reports or predictions are not recorded: forecasts are not recomputed");
       return true;
     }
     Recomputed result = ForecastReplay.run(records, Optional.ofNullable(workload));
-    console().print(new ReplayView().showForecasts(result));
+    log.out().print(new ReplayView().showForecasts(result));
     return result.isEqual();
   }
 
@@ -331,21 +290,20 @@ final class ReplayCommand implements Callable<Integer> {
             ? records
             : new OtherClusters(records, SpecTexts.clusterChange(otherCluster));
     boolean isPredicted = !edited && model == null && WhatIf.isPredicted(planned);
+    WhatIf.WhatIfSettings whatIfSettings =
+        new WhatIf.WhatIfSettings(
+            recorded, planned, isPredicted, scope, models(recorded), slow(), settings::in);
     WhatIf.WhatIfResult result =
-        WhatIf.run(
-            new WhatIf.WhatIfSettings(
-                recorded, planned, isPredicted, scope, models(recorded), slow(), settings::in),
-            TensorFlowTowers::new,
-            bar::show);
-    bar.end();
-    if (out != null) {
-      write(result.plans());
-    }
-    console().print(new ReplayView().show(result, isPredicted));
+        planning(bar -> WhatIf.run(whatIfSettings, TensorFlowTowers::new, bar::show));
+    write(result.plans());
+    log.out().print(new ReplayView().show(result, isPredicted));
     return 0;
   }
 
   private void write(List<ShardingPlan> plans) throws IOException {
+    if (out == null) {
+      return;
+    }
     JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
     try (OutputFile file = OutputFile.create(out)) {
       for (ShardingPlan plan : plans) {
@@ -353,6 +311,19 @@ final class ReplayCommand implements Callable<Integer> {
         file.text().write('\n');
       }
       file.complete();
+    }
+    log.out().printf("%,d plans written to %s%n", plans.size(), out);
+  }
+
+  /** What takes long, and shows how far it is. */
+  @FunctionalInterface
+  private interface Planning<T> {
+    T with(LateBar bar) throws IOException;
+  }
+
+  private <T> T planning(Planning<T> work) throws IOException {
+    try (LateBar bar = log.bar("Planning")) {
+      return work.with(bar);
     }
   }
 }

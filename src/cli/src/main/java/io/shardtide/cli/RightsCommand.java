@@ -4,36 +4,27 @@ import io.shardtide.config.ShellWord;
 import io.shardtide.topology.Acls;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
-import java.io.PrintWriter;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** Prints the access control lists that clients need. */
 @Command(
-    name = "acls",
+    name = "rights",
     description = {
       "Prints the commands of kafka-acls.sh that give publishers, planners, trainers, dashboards"
-          + " and viewers the rights that they need, and no others. A viewer only looks: export,"
-          + " replay, why, models list, watch.",
+          + " and viewers the rights that they need, and no others. A viewer only looks: log"
+          + " export, log replay, plan why, model list, plan watch.",
       "Connects to no cluster: review the commands, then run them where Kafka's tools are"
           + " installed."
     },
-    footer = {
-      "",
-      "Example:",
-      "  shardtide acls --role planner --principal User:planner \\",
-      "    --bootstrap kafka:9093"
-    },
-    mixinStandardHelpOptions = true)
-final class AclsCommand implements Callable<Integer> {
-  @Spec private CommandSpec spec;
+    footer = {"", "Example:", "  shardtide rights --role planner -b kafka:9093"})
+final class RightsCommand implements Callable<Integer> {
+  @Mixin private PrintOption on;
 
   @Option(
       names = "--role",
@@ -66,7 +57,7 @@ final class AclsCommand implements Callable<Integer> {
   private boolean growth;
 
   @Option(
-      names = "--bootstrap",
+      names = {"-b", "--bootstrap-server"},
       paramLabel = "HOST:PORT",
       defaultValue = "HOST:PORT",
       description =
@@ -83,7 +74,7 @@ final class AclsCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (principal != null && role == null) {
-      throw new ParameterException(spec.commandLine(), "--principal needs --role");
+      throw on.wrong("--principal needs --role");
     }
     Set<Extension> extensions = EnumSet.noneOf(Extension.class);
     if (pools) {
@@ -92,9 +83,8 @@ final class AclsCommand implements Callable<Integer> {
     if (growth) {
       extensions.add(Extension.GROWTH);
     }
-    PrintWriter out = spec.commandLine().getOut();
     for (Acls.Role each : role == null ? List.of(Acls.Role.values()) : List.of(role)) {
-      out.printf("# %s%n", each);
+      on.print("# %s%n".formatted(each));
       Acls.commands(
               each,
               prefix,
@@ -102,7 +92,7 @@ final class AclsCommand implements Callable<Integer> {
               principal == null ? "User:" + each : principal,
               "--bootstrap-server %s --command-config %s"
                   .formatted(ShellWord.of(bootstrap), ShellWord.of(commandConfig)))
-          .forEach(out::println);
+          .forEach(on.out()::println);
     }
     return 0;
   }
