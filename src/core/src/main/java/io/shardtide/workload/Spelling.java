@@ -1,4 +1,4 @@
-package io.shardtide.config;
+package io.shardtide.workload;
 
 import java.util.Collection;
 import java.util.Comparator;
