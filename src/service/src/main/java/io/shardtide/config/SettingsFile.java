@@ -9,6 +9,7 @@ import io.shardtide.wire.Extension;
 import io.shardtide.wire.ForUpgradeFrom;
 import io.shardtide.wire.Registry;
 import io.shardtide.workload.Reflected;
+import io.shardtide.workload.Spelling;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
