@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.step.PlanningStep;
 import io.shardtide.step.PlanningStep.SearchTask;
+import io.shardtide.workload.SourcePosition;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -61,18 +62,13 @@ final class BackgroundSearch {
       }
       idleSince.remove(first.getKey());
       changedMeanwhile = false;
-      searches
-          .apply(first.getKey())
-          .ifPresent(
-              search ->
-                  running =
-                      RunningSearch.begin(
-                          search,
-                          search.request().predicted().source(),
-                          () -> step.search(search),
-                          executor,
-                          nanoTime));
+      searches.apply(first.getKey()).ifPresent(this::begin);
     }
+  }
+
+  private void begin(SearchTask search) {
+    SourcePosition source = search.request().predicted().source();
+    running = RunningSearch.begin(search, source, () -> step.search(search), executor, nanoTime);
   }
 
   /** Returns the finished search, once. */

@@ -1,7 +1,6 @@
 package io.shardtide.bench.service;
 
 import io.shardtide.client.Endpoint;
-import io.shardtide.config.ConnectionSettings;
 import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.StreamsSettings;
@@ -18,7 +17,6 @@ import io.shardtide.state.TrainingPolicy;
 import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topics;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.TableSpec;
@@ -85,9 +83,8 @@ final class BenchmarkCluster implements AutoCloseable {
       throws Exception {
     ServiceSettings settings =
         new ServiceSettings(
-            new ConnectionSettings(
-                kafka.bootstrapServers(), registryServer.url(), Map.of(), Map.of()),
-            new TopicSettings(Topics.DEFAULT_PREFIX, partitions, 1),
+            Endpoint.of(kafka.bootstrapServers(), registryServer.url()),
+            new TopicSettings(partitions, 1),
             new StreamsSettings(directory.resolve(name), 1, 1),
             List.of(),
             UnknownHardware.NEAREST,
