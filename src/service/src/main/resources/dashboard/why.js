@@ -4,7 +4,7 @@ import { el, facts, link, list } from "./dom.js";
 import { get } from "./live.js";
 import { byTable, cacheText, fromText, groupsText, kindsText, movesText, otherShards, rowsOf, shardingText, toText } from "./shards.js";
 import { col, name, num, Table } from "./table.js";
-import { aboveBound, bytes, clock, counted, hardwareNote, ms, number, short, stepChange, reasonOf, words } from "./text.js";
+import { aboveBound, bytes, clock, counted, hardwareNote, ms, number, reasonOf, short, stepChange, words } from "./text.js";
 import { partColumns } from "./workload-tables.js";
 
 const SHOWN_EVENTS = 50;
