@@ -3,7 +3,7 @@
 torchrun --nproc-per-node DEVICES examples/torchrec/step_memory.py --workloads FILE --plans FILE [--out FILE]
 
 --workloads  the workloads, one a line, each with a pipeline
---plans      what ./shardtide plan --workloads FILE --format torchrec wrote, one plan a line, for as many devices
+--plans      what ./shardtide plan make -f FILE --format torchrec wrote, one plan a line, for as many devices
 --out        file for a line of JSON for each workload: task, and lists with a number for each rank: memory_bytes (of
              the plan), peak_bytes and held_bytes (measured). Without it, both are printed
 

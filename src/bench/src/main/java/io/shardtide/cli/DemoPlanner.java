@@ -3,7 +3,6 @@ package io.shardtide.cli;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.shardtide.client.Endpoint;
-import io.shardtide.config.ConnectionSettings;
 import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.StreamsSettings;
@@ -24,7 +23,6 @@ import io.shardtide.topology.PlannerService;
 import io.shardtide.topology.ServiceHealth;
 import io.shardtide.web.WebServer;
 import io.shardtide.wire.Extension;
-import io.shardtide.wire.Topics;
 import io.shardtide.workload.UnknownHardware;
 import java.io.Closeable;
 import java.io.IOException;
@@ -78,8 +76,8 @@ final class DemoPlanner implements AutoCloseable {
       throws Exception {
     ServiceSettings settings =
         new ServiceSettings(
-            new ConnectionSettings(kafka.bootstrapServers(), registry.url(), clients, Map.of()),
-            new TopicSettings(Topics.DEFAULT_PREFIX, 1, kafka.copies()),
+            Endpoint.of(kafka.bootstrapServers(), registry.url()).withKafka(clients),
+            new TopicSettings(1, kafka.copies()),
             new StreamsSettings(stateDirectory, 1, 1),
             List.of(),
             UnknownHardware.NEAREST,
@@ -99,9 +97,7 @@ final class DemoPlanner implements AutoCloseable {
       opened.push(metrics::close);
       DashboardFeed feed =
           new DashboardFeed(
-              Endpoint.of(
-                  settings.connection().bootstrapServers(), settings.connection().registryUrl()),
-              settings.extensions());
+              Endpoint.of(kafka.bootstrapServers(), registry.url()), settings.extensions());
       opened.push(feed::close);
       WebServer web =
           WebServer.start(

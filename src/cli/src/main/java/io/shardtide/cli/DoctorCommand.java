@@ -55,7 +55,7 @@ final class DoctorCommand implements Callable<Integer> {
     List<CheckResult> results = new ArrayList<>();
     results.add(settings(settings).named("settings"));
     KafkaLogSummary quietLog =
-        KafkaLogSummary.start(settings.connection().bootstrapServers(), on.err());
+        KafkaLogSummary.start(settings.endpoint().bootstrapServers(), on.err());
     try {
       results.addAll(ClusterChecks.run(settings));
     } finally {
@@ -73,7 +73,7 @@ final class DoctorCommand implements Callable<Integer> {
     if (refusal.isPresent()) {
       return CheckResult.failed(refusal.get(), "correct it in " + config);
     }
-    List<String> unknown = ClientSettings.unknown(settings.connection().kafka().keySet());
+    List<String> unknown = ClientSettings.unknown(settings.endpoint().kafka().keySet());
     return unknown.isEmpty()
         ? CheckResult.ok(config + " is valid")
         : CheckResult.warning(

@@ -19,9 +19,12 @@ import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayScope;
 import io.shardtide.replay.WhatIf;
+import io.shardtide.samples.RecordText;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import io.shardtide.workload.CanonicalHash;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.RejectedException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -123,11 +126,9 @@ final class LogReplay implements Callable<Integer> {
   @Option(
       names = "--cluster",
       paramLabel = "KEY=VALUE,..",
-      description = {
-        "With --what-if: values of all clusters to change, and predict and plan again;"
-            + " hostMemoryGib=1024, say. Keys: "
-            + SpecTexts.CLUSTER_KEYS
-      })
+      description =
+          "With --what-if: values of all clusters to change, such as hostMemoryGib=1024, and predict"
+              + " and plan again.")
   private String otherCluster;
 
   @Option(
@@ -138,7 +139,14 @@ final class LogReplay implements Callable<Integer> {
               + " computation and communication; may be repeated.")
   private Map<Integer, Double> slowdowns = Map.of();
 
-  @Mixin private SettingsOption settings;
+  @Option(
+      names = "--set",
+      paramLabel = "KEY=VALUE",
+      description =
+          "With --what-if: a search setting to change; repeatable. Keys: evaluationsPerTable,"
+              + " repairEvaluations, moveGigabytesPerSecond, moveOverheadMs, reshardMs, paybackSteps,"
+              + " risk.")
+  private Map<String, String> settings = Map.of();
 
   @Override
   public Integer call() throws IOException {
@@ -157,7 +165,7 @@ final class LogReplay implements Callable<Integer> {
 
   private void check() {
     if (!whatIf
-        && (settings.isGiven()
+        && (!settings.isEmpty()
             || original != null
             || otherCluster != null
             || !slowdowns.isEmpty())) {
@@ -166,11 +174,26 @@ final class LogReplay implements Callable<Integer> {
     if (whatIf && repredict) {
       throw log.wrong("--repredict cannot be combined with --what-if");
     }
-    settings.in(SearchSettings.DEFAULTS);
-    if (otherCluster != null) {
-      SpecTexts.clusterChange(otherCluster);
+    changed(SearchSettings.DEFAULTS);
+    try {
+      changed(new ClusterSpec(1, 1, 1, 1, "-"));
+    } catch (RejectedException e) {
+      // Whether the values are legal depends on the cluster.
     }
     slow();
+  }
+
+  private SearchSettings changed(SearchSettings base) {
+    Map<String, String> values = new LinkedHashMap<>();
+    settings.forEach((key, value) -> values.put(key, value.replace("_", "")));
+    if (values.containsKey("columnCuts")) {
+      throw new IllegalArgumentException("columnCuts is no setting any more");
+    }
+    return RecordText.with(base, values);
+  }
+
+  private ClusterSpec changed(ClusterSpec base) {
+    return RecordText.with(base, PathValues.of(otherCluster));
   }
 
   private int run(LogRecords records, ExportFolder folder, ReplayScope scope) throws IOException {
@@ -285,14 +308,11 @@ final class LogReplay implements Callable<Integer> {
             && original != null
             && !Files.isSameFile(
                 folder.file(RecordKind.EVENTS), ExportFolder.of(original).file(RecordKind.EVENTS));
-    LogRecords planned =
-        otherCluster == null
-            ? records
-            : new OtherClusters(records, SpecTexts.clusterChange(otherCluster));
+    LogRecords planned = otherCluster == null ? records : new OtherClusters(records, this::changed);
     boolean isPredicted = !edited && model == null && WhatIf.isPredicted(planned);
     WhatIf.WhatIfSettings whatIfSettings =
         new WhatIf.WhatIfSettings(
-            recorded, planned, isPredicted, scope, models(recorded), slow(), settings::in);
+            recorded, planned, isPredicted, scope, models(recorded), slow(), this::changed);
     WhatIf.WhatIfResult result =
         planning(bar -> WhatIf.run(whatIfSettings, TensorFlowTowers::new, bar::show));
     write(result.plans());

@@ -23,7 +23,7 @@ import picocli.CommandLine.Option;
     footer = {
       "",
       "Example:",
-      "  shardtide model evaluate --samples samples --model h100.avro --report report.html"
+      "  shardtide model evaluate --samples samples --model h100.avro --report r.html"
     })
 final class ModelEvaluate implements Callable<Integer> {
   @Mixin private PrintOption on;

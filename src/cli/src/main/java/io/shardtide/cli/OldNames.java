@@ -10,8 +10,8 @@ import java.util.Map;
 final class OldNames {
   /**
    * Old words, among them options that tell commands apart, the new command, and its options that
-   * had other names; an option without a new name was one of a parameter. The first line with all
-   * its words counts.
+   * had other names: none if it was one of a parameter, an equals sign at the end if the value
+   * follows. The first line with all its words counts.
    */
   private static final String TABLE =
       """
@@ -34,7 +34,8 @@ final class OldNames {
       models promote     > model promote
       models rollback    > model rollback  : --hardware=
       models             > model
-      pools set          > pool apply      : --file=-f
+      pools set          > pool apply      : --file=-f --devices-per-node=--set=devicesPerNode= \
+      --memory-gib=--set=memoryGib= --host-memory-gib=--set=hostMemoryGib= --hardware=--set=hardware=
       pools show         > pool get        : --json=-o=jsonl
       pools claim        > pool claim      : --least=--min-devices --most=--max-devices
       pools withdraw     > pool delete
@@ -96,13 +97,13 @@ final class OldNames {
       String name = options.get(parts[0]);
       if (name == null) {
         all.add(args.get(i));
-      } else if (!name.isEmpty()) {
+      } else if (!name.isEmpty() && !name.endsWith("=")) {
         all.add(parts.length > 1 ? name + "=" + parts[1] : name);
       } else {
         String value =
             parts.length > 1 || i + 1 == args.size() ? parts[parts.length - 1] : args.get(++i);
         // A workload is the first parameter, wherever its option stood.
-        all.add(parts[0].equals("--workload") ? front : all.size(), value);
+        all.add(parts[0].equals("--workload") ? front : all.size(), name + value);
       }
     }
     return all.toArray(String[]::new);

@@ -77,25 +77,28 @@ final class PlanCommand {
     TorchRecPlans torchRecPlans =
         new TorchRecPlans(torchRec.target(format == WatchFormat.TORCHREC));
     JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
-    SimulatedModels models = new SimulatedModels(on.endpoint(), on::note);
-    PlanPrinter printer =
-        new PlanPrinter(
-            on,
-            once,
-            isText,
-            format == WatchFormat.TORCHREC
-                ? update -> torchRec(torchRecPlans, update)
-                : isText ? update -> text(update, models) : update -> lines.write(update.plan()));
     return on.quietly(
         () -> {
-          PlanSubscriber plans =
-              PlanSubscriber.start(on.endpoint(), Optional.ofNullable(workload), printer);
-          try {
-            printer.awaitEnd(
-                on.timeout(),
-                "No plan%s".formatted(workload == null ? "" : " of workload " + workload));
-          } finally {
-            plans.close();
+          try (SimulatedCosts costs = new SimulatedCosts(on.endpoint(), on::note)) {
+            PlanPrinter printer =
+                new PlanPrinter(
+                    on,
+                    once,
+                    isText,
+                    format == WatchFormat.TORCHREC
+                        ? update -> torchRec(torchRecPlans, update)
+                        : isText
+                            ? update -> text(update, costs)
+                            : update -> lines.write(update.plan()));
+            PlanSubscriber plans =
+                PlanSubscriber.start(on.endpoint(), Optional.ofNullable(workload), printer);
+            try {
+              printer.awaitEnd(
+                  on.timeout(),
+                  "No plan%s".formatted(workload == null ? "" : " of workload " + workload));
+            } finally {
+              plans.close();
+            }
           }
           return 0;
         });
@@ -109,8 +112,8 @@ final class PlanCommand {
         .toString();
   }
 
-  private static String text(PlanUpdate update, SimulatedModels models) {
-    return new PlanView(Ansi.AUTO, models::contains)
+  private static String text(PlanUpdate update, SimulatedCosts costs) {
+    return new PlanView(Ansi.AUTO, costs::ofModel)
         .show(
             update.plan(),
             update.previous(),

@@ -33,7 +33,6 @@ final class PlanMake extends OfflinePlan {
   @Option(
       names = "--evaluations-per-table",
       paramLabel = "N",
-      converter = SearchBudget.class,
       description =
           "How long to search: evaluations (predictions of a device's cost) for each table, 1 to"
               + " 10000000; of up to 1,000 tables, and at least as many as 160 would have. More take"

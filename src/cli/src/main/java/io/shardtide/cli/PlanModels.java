@@ -43,11 +43,10 @@ final class PlanModels implements AutoCloseable {
   static PlanModels of(List<ModelBundle> given, boolean withShipped) {
     List<Supplier<ModelBundle>> all = new ArrayList<>();
     given.forEach(bundle -> all.add(() -> bundle));
-    boolean isShipped = withShipped || given.isEmpty();
-    if (isShipped) {
+    if (withShipped || given.isEmpty()) {
       all.addAll(SHIPPED);
     }
-    return new PlanModels(isShipped ? "a given or shipped model" : "the given model", all);
+    return new PlanModels(given.isEmpty() ? "a shipped model" : "the given model", all);
   }
 
   /**

@@ -48,9 +48,8 @@ final class PoolCommand {
       footer = {
         "",
         "Example:",
-        "  shardtide pool apply gpus \\",
-        "    --devices-per-node 8 --memory-gib 80 --hardware a100 \\",
-        "    --rack r1=n1,n2 --rack r2=n3,n4 --links links.json"
+        "  shardtide pool apply gpus --set devicesPerNode=8 --set memoryGib=80 \\",
+        "    --set hardware=a100 --rack r1=n1,n2 --rack r2=n3,n4 --links links.json"
       })
   int apply(@Mixin PoolEventOption on, @Mixin PoolSpecOption is) throws Exception {
     return on.publish(new PoolUpdate.PoolSet(is.pool()), Optional.empty());
@@ -178,8 +177,8 @@ final class PoolCommand {
               .formatted(Names.quote(pool), pools.keySet()));
     }
     if (on.isText()) {
-      try (SimulatedCurves simulated = new SimulatedCurves(on.endpoint(), on::note)) {
-        on.print(new AllocationView(shown, simulated::contains).show());
+      try (SimulatedCosts simulated = new SimulatedCosts(on.endpoint(), on::note)) {
+        on.print(new AllocationView(shown, simulated::ofCurve).show());
       }
     } else {
       Allocation allocation =
@@ -214,7 +213,7 @@ final class PoolCommand {
     return on.quietly(
         () -> {
           try (PoolReader reader = PoolReader.connect(on.endpoint());
-              SimulatedCurves simulated = new SimulatedCurves(on.endpoint(), on::note)) {
+              SimulatedCosts simulated = new SimulatedCosts(on.endpoint(), on::note)) {
             JsonLines<Allocation, ?> lines = new JsonLines<>(Codec.ALLOCATION);
             AllocationPrinter printer =
                 new AllocationPrinter(
@@ -295,10 +294,10 @@ final class PoolCommand {
   }
 
   /** An allocation names nodes and workloads; the pool and the claims come from its events. */
-  private static String text(PoolReader reader, Allocation allocation, SimulatedCurves simulated) {
+  private static String text(PoolReader reader, Allocation allocation, SimulatedCosts simulated) {
     AllocatedPool pool = reader.read().get(allocation.poolId());
     return new AllocationView(
-            new AllocatedPool(pool.state(), Optional.of(allocation)), simulated::contains)
+            new AllocatedPool(pool.state(), Optional.of(allocation)), simulated::ofCurve)
         .show();
   }
 

@@ -103,10 +103,10 @@ final class PoolEventOption extends ClusterOption {
 
   private String answer(
       SortedMap<String, AllocatedPool> pools, Allocation allocation, Optional<String> workloadId) {
-    try (SimulatedCurves simulated = new SimulatedCurves(endpoint(), this::note)) {
+    try (SimulatedCosts simulated = new SimulatedCosts(endpoint(), this::note)) {
       PoolState state = pools.get(allocation.poolId()).state();
       return new AllocationView(
-              new AllocatedPool(state, Optional.of(allocation)), simulated::contains)
+              new AllocatedPool(state, Optional.of(allocation)), simulated::ofCurve)
           .answer(workloadId);
     }
   }

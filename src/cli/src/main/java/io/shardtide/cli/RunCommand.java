@@ -130,7 +130,7 @@ final class RunCommand implements Callable<Integer> {
                 settings.http().token().map(token -> token::is),
                 Optional.of(feed.dashboard(settings.http().token().map(token -> token::is))))) {
       describe(console, settings, bundles, web);
-      ClientSettings.unknown(settings.connection().kafka().keySet()).forEach(log::warn);
+      ClientSettings.unknown(settings.endpoint().kafka().keySet()).forEach(log::warn);
       PlannerService service = null;
       try {
         service =
@@ -190,13 +190,13 @@ final class RunCommand implements Callable<Integer> {
       PrintWriter console, ServiceSettings settings, List<ModelBundle> bundles, WebServer web) {
     console.printf("Shardtide with the settings in %s%n", options.config);
     Map<String, String> lines = new LinkedHashMap<>();
-    lines.put("Kafka", settings.connection().bootstrapServers());
-    lines.put("schema registry", settings.connection().registryUrl());
+    lines.put("Kafka", settings.endpoint().bootstrapServers());
+    lines.put("schema registry", settings.endpoint().registryUrl());
     lines.put(
         "topics",
         "%s*; new ones get partitions: %d, copies: %d"
             .formatted(
-                settings.topics().prefix(),
+                settings.endpoint().prefix(),
                 settings.topics().partitions(),
                 settings.topics().replication()));
     lines.put("state", settings.streams().stateDirectory().toAbsolutePath().toString());
@@ -258,8 +258,8 @@ final class RunCommand implements Callable<Integer> {
                   100 * policy.leastHitGain(),
                   policy.warningDays()));
     }
-    pass(lines, Settings.KAFKA, settings.connection().kafka());
-    pass(lines, Settings.REGISTRY, settings.connection().registry());
+    pass(lines, Settings.KAFKA, settings.endpoint().kafka());
+    pass(lines, Settings.REGISTRY, settings.endpoint().registry());
     lines.put("dashboard", web.url() + "/");
     lines.put("health", web.url() + "/health");
     lines.put("metrics", web.url() + "/metrics");
@@ -275,8 +275,8 @@ final class RunCommand implements Callable<Integer> {
         .formatted(search.evaluationsPerTable(), search.repairEvaluations());
   }
 
-  private static void pass(Map<String, String> lines, String prefix, Map<String, String> settings) {
+  private static void pass(Map<String, String> lines, String prefix, Map<String, ?> settings) {
     new TreeMap<>(settings)
-        .forEach((key, value) -> lines.put(prefix + key, Secrets.shown(key, value)));
+        .forEach((key, value) -> lines.put(prefix + key, Secrets.shown(key, value.toString())));
   }
 }

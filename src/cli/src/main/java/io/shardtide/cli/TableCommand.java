@@ -45,9 +45,23 @@ final class TableCommand {
               description = "Why, for people: plans tell it.")
           String reason)
       throws Exception {
-    List<Change> changes =
-        sizes.stream().<Change>map(text -> SpecTexts.resize(text, reason)).toList();
+    List<Change> changes = sizes.stream().<Change>map(text -> resized(text, reason)).toList();
     return on.publish(List.of(on.event(workload, changes)));
+  }
+
+  /** A name may hold an equals sign. */
+  static Change.TableResized resized(String text, String reason) {
+    int equals = text.lastIndexOf('=');
+    try {
+      if (equals > 0) {
+        long rows = Long.parseLong(text.substring(equals + 1).strip());
+        return new Change.TableResized(text.substring(0, equals).strip(), rows, reason);
+      }
+    } catch (NumberFormatException e) {
+      // Said below.
+    }
+    throw new IllegalArgumentException(
+        "a resize must be NAME=ROWS, such as user=2000000, got \"%s\"".formatted(text));
   }
 
   @Command(

@@ -1,6 +1,6 @@
 package io.shardtide.cli;
 
-import io.shardtide.config.Spelling;
+import io.shardtide.workload.Spelling;
 import java.io.PrintWriter;
 import java.util.Collection;
 import java.util.List;

@@ -43,7 +43,7 @@ class OldNamesTest {
           models promote a | model promote a
           models rollback --hardware h100 | model rollback h100
           pools set p --file f --links l | pool apply p -f f --links l
-          pools set p --devices-per-node 8 --memory-gib 80 --hardware h --rack r=n | pool apply p --devices-per-node 8 --memory-gib 80 --hardware h --rack r=n
+          pools set p --devices-per-node 8 --memory-gib 80 --hardware h --rack r=n | pool apply p --set=devicesPerNode=8 --set=memoryGib=80 --set=hardware=h --rack r=n
           pools claim p w --least 8 --most 16 | pool claim p w --min-devices 8 --max-devices 16
           pools withdraw p w | pool delete p w
           pools lose p n | pool node rm p n

@@ -59,8 +59,8 @@ class PoolCommandTest {
     setFails(
         "--rack must be a rack and its nodes, such as r1=n1,n2, got \"n1,n2\"", "--rack", "n1,n2");
     setFails(
-        "name of a node must have 1 to 255 characters, none of them a control character, got \"\":"
-            + " it is empty",
+        "nodes[1]: name of a node must have 1 to 255 characters, none of them a control character,"
+            + " got \"\": it is empty",
         "--rack",
         "r1=n1,,n2");
     fails(
@@ -91,10 +91,16 @@ class PoolCommandTest {
     Files.writeString(file, "{");
     assertThat(run("set", "gpus", "--file", file.toString())).isEqualTo(2);
     assertThat(err.toString())
-        .startsWith("shardtide: " + file + ": Not a PoolSpec in Avro's JSON encoding: ");
+        .startsWith("shardtide: " + file + ": invalid JSON: the line ends within a value");
     fails("nowhere.json does not exist", "set", "gpus", "--file", "nowhere.json");
-    assertThat(run("set", "gpus", "--file", file.toString(), "--hardware", "h100")).isEqualTo(2);
-    assertThat(run("set", "gpus")).isEqualTo(2);
+    fails("devicesPerNode must be a whole number below 2^31, got nothing", "set", "gpus");
+    fails(
+        "unknown field \"racks\": 3; expected devicesPerNode, memoryBytesPerDevice,"
+            + " hostMemoryBytesPerDevice, hardware, nodes",
+        "set",
+        "gpus",
+        "--set",
+        "racks=3");
   }
 
   /** The Python tests compare the file with what is written. */
@@ -108,9 +114,9 @@ class PoolCommandTest {
                     List.of(0.0, 9.877, 2.0), List.of(9.877, 0.0, 5.0), List.of(2.0, 5.0, 0.0))));
     assertThat(
             pool(
-                "--devices-per-node=8",
-                "--memory-gib=80",
-                "--hardware=h100",
+                "--set=devicesPerNode=8",
+                "--set=memoryGib=80",
+                "--set=hardware=h100",
                 "--rack=r1=n1,n2",
                 "--nodes=n3",
                 "--links",
@@ -197,7 +203,7 @@ class PoolCommandTest {
   @Test
   void links_that_are_no_numbers_are_named_by_their_nodes() throws IOException {
     wrongLinks("links must have nodes and matrix, or withinRacks and betweenRacks, got {}", "{}");
-    wrongLinks("links must be an object, got []", "[]");
+    wrongLinks("a line must be one JSON object, got []", "[]");
     wrongLinks(
         "withinRacks must be a number of GB/s, got NaN", "{'withinRacks': NaN, 'betweenRacks': 5}");
     wrongLinks("matrix must be a list of rows, got {}", "{'nodes': ['n1', 'n2'], 'matrix': {}}");

@@ -18,8 +18,8 @@ import java.util.TreeSet;
 /**
  * Settings of a planner on a Kafka cluster. {@link Settings} lists their keys in a settings file.
  *
- * @param connection how to connect to the cluster and the schema registry
- * @param topics how topics are named and created
+ * @param endpoint the cluster, the schema registry and the prefix of the topics
+ * @param topics how topics are created
  * @param streams how Kafka Streams runs
  * @param models files of the cost models to publish; empty for the shipped one
  * @param unknownHardware what happens to events for hardware without a model
@@ -31,7 +31,7 @@ import java.util.TreeSet;
  * @param http where the dashboard, health and metrics are served
  */
 public record ServiceSettings(
-    ConnectionSettings connection,
+    Endpoint endpoint,
     TopicSettings topics,
     StreamsSettings streams,
     List<Path> models,
@@ -44,7 +44,7 @@ public record ServiceSettings(
     HttpSettings http) {
   /** Copies the list and the set. */
   public ServiceSettings {
-    Objects.requireNonNull(connection, "connection");
+    Objects.requireNonNull(endpoint, "endpoint");
     Objects.requireNonNull(topics, "topics");
     Objects.requireNonNull(streams, "streams");
     models = List.copyOf(models);
@@ -60,14 +60,6 @@ public record ServiceSettings(
 
   /** Returns the planner's topics. */
   public Topics topicsInUse() {
-    return Topics.inUse(topics.prefix(), extensions);
-  }
-
-  /** Returns where the planner's topics are. */
-  public Endpoint endpoint() {
-    return Endpoint.of(connection.bootstrapServers(), connection.registryUrl())
-        .withPrefix(topics.prefix())
-        .withKafka(connection.kafka())
-        .withRegistry(connection.registry());
+    return Topics.inUse(endpoint.prefix(), extensions);
   }
 }

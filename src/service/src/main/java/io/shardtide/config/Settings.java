@@ -1,5 +1,6 @@
 package io.shardtide.config;
 
+import io.shardtide.client.Endpoint;
 import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.pool.AllocationPolicy;
@@ -49,9 +50,8 @@ public final class Settings {
   /** All defaults; of what a file must have, an example. */
   static final ServiceSettings DEFAULTS =
       new ServiceSettings(
-          new ConnectionSettings(
-              "kafka-1:9092,kafka-2:9092", "http://schema-registry:8081", Map.of(), Map.of()),
-          new TopicSettings("shardtide.", 6, 3),
+          Endpoint.of("kafka-1:9092,kafka-2:9092", "http://schema-registry:8081"),
+          new TopicSettings(6, 3),
           new StreamsSettings(Path.of("/var/lib/shardtide"), 1, 1),
           List.of(),
           UnknownHardware.NEAREST,
@@ -68,7 +68,7 @@ public final class Settings {
   /** Prefixes of parts whose prefix is not their name. */
   private static final Map<String, String> PREFIXES =
       Map.of(
-          "connection", "",
+          "endpoint", "",
           "streams", "",
           "quick", "planning.quick.",
           "deep", "planning.deep.",
@@ -78,14 +78,11 @@ public final class Settings {
   /** Keys of components that are not the prefix and the name. */
   private static final Map<String, String> KEYS =
       Map.of(
-          "registryUrl",
-          REGISTRY_URL,
-          "unknownHardware",
-          "models.unknown.hardware",
-          "schedule",
-          "training.schedule.hours",
-          "token",
-          HTTP_TOKEN);
+          "registryUrl", REGISTRY_URL,
+          "prefix", "topics.prefix",
+          "unknownHardware", "models.unknown.hardware",
+          "schedule", "training.schedule.hours",
+          "token", HTTP_TOKEN);
 
   private static final Pattern RANGE = Pattern.compile("\\{(\\w+)}");
   private static final NumberRange ANY =

@@ -9,6 +9,7 @@ import io.shardtide.wire.Extension;
 import io.shardtide.wire.ForUpgradeFrom;
 import io.shardtide.wire.Registry;
 import io.shardtide.workload.Reflected;
+import io.shardtide.workload.Spelling;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
@@ -257,13 +258,10 @@ public final class SettingsFile {
           "%s is missing; it must be %s. %s"
               .formatted(setting.key(), setting.values(), setting.meaning());
     } catch (IllegalArgumentException e) {
+      String why = e.getMessage() == null ? "" : ": " + e.getMessage();
+      String shown = Secrets.shown(setting.key(), text);
       problem =
-          "%s must be %s, got \"%s\"%s."
-              .formatted(
-                  setting.key(),
-                  setting.values(),
-                  Secrets.shown(setting.key(), text),
-                  e.getMessage() == null ? "" : ": " + e.getMessage());
+          "%s must be %s, got \"%s\"%s.".formatted(setting.key(), setting.values(), shown, why);
     }
     if (invalid.add(setting.key())) {
       problems.add(problem);

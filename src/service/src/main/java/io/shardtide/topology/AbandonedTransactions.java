@@ -88,13 +88,10 @@ final class AbandonedTransactions implements AutoCloseable {
   private void end(Admin admin, String applicationId)
       throws InterruptedException, ExecutionException {
     // First the transactions, then the members: a thread joins before it begins a transaction.
+    ListTransactionsOptions ongoing =
+        new ListTransactionsOptions().filterStates(List.of(TransactionState.ONGOING));
     List<String> open =
-        admin
-            .listTransactions(
-                new ListTransactionsOptions().filterStates(List.of(TransactionState.ONGOING)))
-            .all()
-            .get()
-            .stream()
+        admin.listTransactions(ongoing).all().get().stream()
             .map(TransactionListing::transactionalId)
             .filter(id -> id.startsWith(applicationId + "-"))
             .toList();

@@ -160,12 +160,8 @@ public final class Acls {
   }
 
   private void progress(String reason) {
-    add(
-        ResourceType.GROUP,
-        TopologyName.WORKLOAD.applicationId(prefix),
-        PatternType.LITERAL,
-        AclOperation.DESCRIBE,
-        reason);
+    String group = TopologyName.WORKLOAD.applicationId(prefix);
+    add(ResourceType.GROUP, group, PatternType.LITERAL, AclOperation.DESCRIBE, reason);
   }
 
   /** Adds a right on whatever has the prefix. */

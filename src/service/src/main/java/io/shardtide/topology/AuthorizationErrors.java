@@ -43,14 +43,14 @@ final class AuthorizationErrors {
     boolean refused = Causes.find(error, AuthenticationException.class).isPresent();
     // A broker's refusal may be lost: it closes the connection with it.
     if (refused || Causes.find(error, TimeoutException.class).isPresent()) {
-      Optional<String> expired = OwnCertificate.expiredOf(settings.connection().kafka());
+      Optional<String> expired = OwnCertificate.expiredOf(settings.endpoint().kafka());
       if (refused || expired.isPresent()) {
         return Optional.of(
             expired.orElse(
                 "The brokers do not accept this user, or it does not trust their certificates; check kafka.sasl.* and kafka.ssl.* in the settings, and when the brokers' certificates expire"));
       }
     }
-    return RefusedAccess.find(error, settings.topics().prefix())
+    return RefusedAccess.find(error, settings.endpoint().prefix())
         .map(
             access ->
                 access.needs(
@@ -61,7 +61,7 @@ final class AuthorizationErrors {
   }
 
   private static String operations(ResourceType type, String name, ServiceSettings settings) {
-    return Acls.of(Acls.Role.PLANNER, settings.topics().prefix(), settings.extensions()).stream()
+    return Acls.of(Acls.Role.PLANNER, settings.endpoint().prefix(), settings.extensions()).stream()
         .filter(acl -> acl.covers(type, name))
         .map(AclGrant::operationName)
         .collect(Collectors.joining(", "));

@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.step.PlanningStep;
 import io.shardtide.step.PlanningStep.SearchTask;
+import io.shardtide.workload.SourcePosition;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -19,7 +20,7 @@ final class BackgroundSearch {
   /**
    * Pause after a search under load, as a multiple of the search's time. Without it, 200 workloads
    * with 50 changes a second spend 10 of 37 ms of processor time a change in background searches,
-   * and the 99th percentile of {@code bench load} was seconds on two cores.
+   * and the 99th percentile of {@code PlannersIT} was seconds on two cores.
    */
   private static final long PAUSE_FACTOR = 7;
 
@@ -61,18 +62,13 @@ final class BackgroundSearch {
       }
       idleSince.remove(first.getKey());
       changedMeanwhile = false;
-      searches
-          .apply(first.getKey())
-          .ifPresent(
-              search ->
-                  running =
-                      RunningSearch.begin(
-                          search,
-                          search.request().predicted().source(),
-                          () -> step.search(search),
-                          executor,
-                          nanoTime));
+      searches.apply(first.getKey()).ifPresent(this::begin);
     }
+  }
+
+  private void begin(SearchTask search) {
+    SourcePosition source = search.request().predicted().source();
+    running = RunningSearch.begin(search, source, () -> step.search(search), executor, nanoTime);
   }
 
   /** Returns the finished search, once. */

@@ -114,7 +114,7 @@ final class BrokerLimits {
     return Settings.KAFKA
         + Stream.of(prefixes)
             .map(prefix -> prefix + name)
-            .filter(settings.connection().kafka()::containsKey)
+            .filter(settings.endpoint().kafka()::containsKey)
             .findFirst()
             .orElse(name);
   }
@@ -132,13 +132,10 @@ final class BrokerLimits {
     List<Limit> all = new ArrayList<>(limits);
     Set<String> topics = KafkaAnswers.get("list the topics", admin.listTopics().names());
     if (!topics.containsAll(TopicProbe.owned(settings))) {
-      all.add(
-          new Limit(
-              TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG,
-              true,
-              "topics.replication",
-              settings.topics().replication(),
-              "new topics could not be written"));
+      String least = TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG;
+      int replicas = settings.topics().replication();
+      String write = "new topics could not be written";
+      all.add(new Limit(least, true, "topics.replication", replicas, write));
     }
     List<Config> brokers = brokers(admin);
     List<TopicDifference> differences =

@@ -2,7 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.Settings;
-import io.shardtide.config.Spelling;
+import io.shardtide.workload.Spelling;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -64,14 +64,10 @@ public final class ClientSettings {
     for (String setting : new TreeSet<>(settings)) {
       String name = Settings.withoutClient(setting);
       if (!known.contains(name) && !setting.startsWith(StreamsConfig.TOPIC_PREFIX)) {
+        String maybe =
+            Spelling.nearest(name, known).map(n -> " Maybe " + Settings.KAFKA + n + ".").orElse("");
         sentences.add(
-            "No Kafka client has a setting %s%s.%s"
-                .formatted(
-                    Settings.KAFKA,
-                    setting,
-                    Spelling.nearest(name, known)
-                        .map(n -> " Maybe %s%s.".formatted(Settings.KAFKA, n))
-                        .orElse("")));
+            "No Kafka client has a setting %s%s.%s".formatted(Settings.KAFKA, setting, maybe));
       }
     }
     return sentences;

@@ -34,6 +34,7 @@ import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.DescribeClusterResult;
 import org.apache.kafka.clients.admin.DescribeFeaturesOptions;
+import org.apache.kafka.clients.admin.FeatureMetadata;
 import org.apache.kafka.clients.admin.SupportedVersionRange;
 import org.apache.kafka.common.Node;
 
@@ -159,14 +160,11 @@ public final class ClusterChecks {
   private static CheckResult quarantine(ServiceSettings settings) {
     Topic<Quarantine> topic = settings.endpoint().topics().of(QUARANTINE);
     Map<String, Quarantine> latest = new TreeMap<>();
-    try (TopicReader reader =
-        settings
-            .endpoint()
-            .reader()
-            .handle(
-                topic,
-                StartPosition.BEGINNING,
-                (at, time, of) -> latest.put(KeyedStore.key(of.topology(), of.key()), of))) {
+    try (TopicReader reader = settings.endpoint().reader()) {
+      reader.handle(
+          topic,
+          StartPosition.BEGINNING,
+          (at, time, of) -> latest.put(KeyedStore.key(of.topology(), of.key()), of));
       reader.open();
       reader.readToEnd();
     }
@@ -183,7 +181,7 @@ public final class ClusterChecks {
   private CheckResult brokers() {
     String found =
         "%d at %s, cluster %s"
-            .formatted(nodes.size(), settings.connection().bootstrapServers(), clusterId);
+            .formatted(nodes.size(), settings.endpoint().bootstrapServers(), clusterId);
     int copies = settings.topics().replication();
     if (nodes.size() < copies) {
       return CheckResult.failed(
@@ -199,16 +197,10 @@ public final class ClusterChecks {
     for (Node node : nodes) {
       SupportedVersionRange range;
       try {
-        range =
-            admin
-                .describeFeatures(
-                    new DescribeFeaturesOptions()
-                        .nodeId(node.id())
-                        .timeoutMs(KafkaAnswers.FIRST_MS))
-                .featureMetadata()
-                .get()
-                .supportedFeatures()
-                .get(BrokerRelease.FEATURE);
+        DescribeFeaturesOptions asked = new DescribeFeaturesOptions().nodeId(node.id());
+        asked.timeoutMs(KafkaAnswers.FIRST_MS);
+        FeatureMetadata features = admin.describeFeatures(asked).featureMetadata().get();
+        range = features.supportedFeatures().get(BrokerRelease.FEATURE);
       } catch (ExecutionException e) {
         return CheckResult.failed(
             "Broker %d at %s:%d does not answer: %s"
@@ -274,8 +266,8 @@ public final class ClusterChecks {
   }
 
   private CheckResult registry() {
-    String url = settings.connection().registryUrl();
-    try (Registry registry = Registry.connect(url, settings.connection().registry())) {
+    String url = settings.endpoint().registryUrl();
+    try (Registry registry = Registry.connect(url, settings.endpoint().registry())) {
       registry.probe();
       int missing = registry.unregistered(topics).size();
       return CheckResult.ok(
@@ -320,7 +312,7 @@ public final class ClusterChecks {
   /** Compares this machine's clock with the registry's; see {@link #clock(Instant, Instant)}. */
   private CheckResult clock() throws InterruptedException {
     Instant before = Instant.now();
-    return RegistryClock.read(settings.connection().registryUrl(), settings.connection().registry())
+    return RegistryClock.read(settings.endpoint().registryUrl(), settings.endpoint().registry())
         .map(time -> clock(time, before))
         .orElseGet(() -> CheckResult.skipped("the registry states no time"));
   }

@@ -171,11 +171,8 @@ final class CurvesTopology extends KeyedProcessor {
   }
 
   private Optional<CurveTask> next(String workloadId) {
-    return step.next(
-        store,
-        workloadId,
-        Optional.ofNullable(searched.get(workloadId)),
-        Optional.ofNullable(runningPlans.get(workloadId)));
+    Optional<Curve> curve = Optional.ofNullable(searched.get(workloadId));
+    return step.next(store, workloadId, curve, Optional.ofNullable(runningPlans.get(workloadId)));
   }
 
   private RunningCurve search(CurveTask task, long changedAtMs) {

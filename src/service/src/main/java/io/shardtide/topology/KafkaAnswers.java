@@ -1,5 +1,8 @@
 package io.shardtide.topology;
 
+import static org.apache.kafka.clients.admin.AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG;
+import static org.apache.kafka.clients.admin.AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG;
+
 import io.shardtide.config.ServiceSettings;
 import java.util.List;
 import java.util.Map;
@@ -8,7 +11,6 @@ import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.DescribeClusterResult;
@@ -29,9 +31,7 @@ final class KafkaAnswers {
   /** Returns a client that gives up sooner than after a minute, for a person who watches. */
   static Admin admin(ServiceSettings settings) {
     Map<String, Object> timeouts =
-        Map.of(
-            AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000,
-            AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 5_000);
+        Map.of(DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000, REQUEST_TIMEOUT_MS_CONFIG, 5_000);
     return Admin.create(settings.endpoint().clients(timeouts, Map.of()));
   }
 
@@ -44,8 +44,7 @@ final class KafkaAnswers {
   static String missing(Throwable error, ServiceSettings settings) {
     return "Kafka at %s does not answer: %s"
         .formatted(
-            settings.connection().bootstrapServers(),
-            AuthorizationErrors.describe(error, settings));
+            settings.endpoint().bootstrapServers(), AuthorizationErrors.describe(error, settings));
   }
 
   /** Returns the answers for those topics that exist, by name. */

@@ -33,6 +33,7 @@ import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.processor.api.RecordMetadata;
+import org.apache.kafka.streams.state.KeyValueStore;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -42,9 +43,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A key whose record or due work fails is put into quarantine, and the partition goes on: at
  * once if nothing was written yet, otherwise after the transaction was aborted, at the next
- * attempt. Its records are held, and handled in order when it is released: see {@link
- * #releaseAll()}, and RATIONALE.md. Errors of Kafka, the registry and the disk are not a key's
- * fault: they end the thread, which is replaced.
+ * attempt. Its records are held, and handled in order when it is released: see {@link #changed},
+ * and RATIONALE.md. Errors of Kafka, the registry and the disk are not a key's fault: they end the
+ * thread, which is replaced.
  */
 abstract class KeyedProcessor implements Processor<byte[], byte[], String, Object> {
   private static final Logger log = LoggerFactory.getLogger(KeyedProcessor.class);
@@ -149,11 +150,8 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     if (room == null) {
       StoreName name = StoreName.quarantine(skeleton.name());
       // That a record waits is no write of its handler.
-      room =
-          new WaitingRoom(
-              new KeyedStore<>(
-                  context.getStateStore(name.toString()), Serdes.ByteArray(), pace::changed),
-              name);
+      KeyValueStore<String, byte[]> store = context.getStateStore(name.toString());
+      room = new WaitingRoom(new KeyedStore<>(store, Serdes.ByteArray(), pace::changed), name);
       atClose(metrics.show(room));
       show(Metric.QUARANTINE_KEYS, () -> DoubleStream.of(room.all().size()), skeleton.name());
       show(Metric.WAITING_RECORDS, () -> DoubleStream.of(room.records()), skeleton.name());
@@ -277,11 +275,8 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     boolean deletes = input.deletes.test(value);
     hold(input, room.of(key).orElseThrow(), record, deletes, waited);
     if (deletes) {
-      Quarantine deleted =
-          QuarantineBuilder.builder(room.of(key).orElseThrow())
-              .deleted(true)
-              .incomplete(false)
-              .build();
+      Quarantine held = room.of(key).orElseThrow();
+      Quarantine deleted = QuarantineBuilder.builder(held).deleted(true).incomplete(false).build();
       room.put(deleted);
       release(deleted);
     }
@@ -363,18 +358,13 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     report(held.key(), held.left(VERSION, Instant.ofEpochMilli(nowMs())), nowMs(), QUARANTINE);
   }
 
-  /** Releases all keys, because what failed may have changed: those that still fail stay. */
-  final void releaseAll() {
-    room.all().forEach(this::release);
-  }
-
   /** Returns whether models changed since the last call; what failed is released then. */
   final boolean changed(ArrivingModels models) {
     long now = models.changes();
     boolean changed = now != seenModels;
-    // What a start releases, begin() knows.
+    // Those that still fail stay. What a start releases, begin() knows.
     if (changed && seenModels >= 0) {
-      releaseAll();
+      room.all().forEach(this::release);
     }
     seenModels = now;
     return changed;
@@ -466,13 +456,9 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   }
 
   private void reject(HeldRecord record, RejectedException why) {
-    reject(
-        RecordDecoder.rejection(
-            record.source(),
-            record.key().map(Bytes::toArray).orElse(null),
-            record.value().map(Bytes::toArray).orElse(null),
-            why),
-        record.timestamp());
+    byte[] key = record.key().map(Bytes::toArray).orElse(null);
+    byte[] value = record.value().map(Bytes::toArray).orElse(null);
+    reject(RecordDecoder.rejection(record.source(), key, value, why), record.timestamp());
   }
 
   /**
@@ -483,14 +469,10 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
    * @param message what failed, and what stays
    */
   final void failed(String key, SourcePosition source, String message, long timestamp) {
+    RejectionReason reason = RejectionReason.PLANNING_FAILED;
     reject(
         new RejectedEvent(
-            source,
-            Optional.of(key),
-            RejectionReason.PLANNING_FAILED,
-            message,
-            Optional.empty(),
-            Optional.empty()),
+            source, Optional.of(key), reason, message, Optional.empty(), Optional.empty()),
         timestamp);
   }
 

@@ -1,11 +1,13 @@
 package io.shardtide.topology;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Topic;
 import io.shardtide.workload.SourcePosition;
-import java.nio.charset.StandardCharsets;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.serialization.StringDeserializer;
@@ -72,7 +74,7 @@ final class LatestRecords<V> {
     byte[] value = store.get(key);
     return value != null
             && retry.call(
-                    () -> decoder.decode(anywhere, key.getBytes(StandardCharsets.UTF_8), value))
+                    () -> decoder.decode(anywhere, key.getBytes(UTF_8), value, OptionalInt.empty()))
                 instanceof Decoded.Value<V> decoded
         ? Optional.of(decoded.value())
         : Optional.empty();

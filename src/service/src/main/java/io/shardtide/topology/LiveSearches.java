@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.step.PlanningStep;
 import io.shardtide.step.PlanningStep.QuickSearch;
+import io.shardtide.workload.SourcePosition;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -79,13 +80,9 @@ final class LiveSearches {
 
   private Optional<RunningSearch<QuickSearch>> run(
       String workloadId, QuickSearch search, boolean isSlow) {
+    SourcePosition source = search.request().predicted().source();
     RunningSearch<QuickSearch> run =
-        RunningSearch.begin(
-            search,
-            search.request().predicted().source(),
-            () -> step.search(search),
-            executor,
-            nanoTime);
+        RunningSearch.begin(search, source, () -> step.search(search), executor, nanoTime);
     if (isSlow ? run.isDone() : run.await(turnNanos)) {
       return Optional.of(finished(workloadId, run));
     }

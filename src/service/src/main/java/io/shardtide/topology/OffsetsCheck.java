@@ -75,7 +75,7 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
       throws InterruptedException, ExecutionException {
     List<String> changelogs =
         StoreName.of(topology).stream()
-            .map(store -> store.changelog(settings.topics().prefix()))
+            .map(store -> store.changelog(settings.endpoint().prefix()))
             .filter(topics::contains)
             .toList();
     Set<Integer> committed = KafkaAnswers.committed(admin, group(topology), false);
@@ -96,7 +96,7 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
   }
 
   private String group(TopologyName topology) {
-    return topology.applicationId(settings.topics().prefix());
+    return topology.applicationId(settings.endpoint().prefix());
   }
 
   /** Returns the partitions with a committed record. */
@@ -141,13 +141,9 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
   private Map<TopicPartition, ListOffsetsResultInfo> offsets(
       Collection<TopicPartition> partitions, OffsetSpec which)
       throws InterruptedException, ExecutionException {
-    return partitions.isEmpty()
-        ? Map.of()
-        : admin
-            .listOffsets(
-                partitions.stream().collect(Collectors.toMap(Function.identity(), p -> which)))
-            .all()
-            .get();
+    Map<TopicPartition, OffsetSpec> asked =
+        partitions.stream().collect(Collectors.toMap(Function.identity(), p -> which));
+    return asked.isEmpty() ? Map.of() : admin.listOffsets(asked).all().get();
   }
 
   /**
@@ -157,7 +153,7 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
   private Optional<String> command(
       TopologyName topology, Set<String> topics, Set<TopicPartition> lost)
       throws InterruptedException, ExecutionException {
-    String prefix = settings.topics().prefix();
+    String prefix = settings.endpoint().prefix();
     long written =
         offsets(lost, OffsetSpec.maxTimestamp()).values().stream()
             .mapToLong(ListOffsetsResultInfo::timestamp)

@@ -4,11 +4,11 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.TowerPredictor;
 import java.util.Iterator;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
-import java.util.function.Supplier;
 
 /**
  * The predictors that are open: the ones that run, and those that were used last. One that is
@@ -25,7 +25,9 @@ final class OpenPredictors {
   private final PlannerMetrics metrics;
 
   /** In the order of their last use. */
-  private final Set<ReplaceablePredictor> used = new LinkedHashSet<>();
+  private final Map<ReplaceablePredictor, Opened> opened = new LinkedHashMap<>(16, 0.75f, true);
+
+  private record Opened(TowerPredictor predictor, AtomicInteger running) {}
 
   /**
    * @param predictorOf opens the predictor of a model; throws if this version cannot run it
@@ -36,38 +38,53 @@ final class OpenPredictors {
     this.metrics = metrics;
   }
 
-  TowerPredictor open(ModelBundle bundle) {
-    return predictorOf.apply(bundle);
+  /** Calls a predictor, which is opened for it if it is closed. */
+  <T> T call(ReplaceablePredictor of, Function<TowerPredictor, T> call) {
+    Opened acquired = acquire(of);
+    try {
+      return call.apply(acquired.predictor());
+    } finally {
+      release(acquired);
+    }
   }
 
   /** Predicts tables. */
-  List<TablePrediction> timed(Supplier<List<TablePrediction>> prediction) {
-    long start = System.nanoTime();
-    List<TablePrediction> predictions = prediction.get();
-    metrics.add(Metric.TABLES_PREDICTED, predictions.size());
-    metrics.time(Metric.PREDICTION, (System.nanoTime() - start) / 1e6);
-    return predictions;
+  List<TablePrediction> predict(
+      ReplaceablePredictor of, Function<TowerPredictor, List<TablePrediction>> call) {
+    return call(
+        of,
+        predictor -> {
+          long start = System.nanoTime();
+          List<TablePrediction> predictions = call.apply(predictor);
+          metrics.add(Metric.TABLES_PREDICTED, predictions.size());
+          metrics.time(Metric.PREDICTION, (System.nanoTime() - start) / 1e6);
+          return predictions;
+        });
   }
 
-  /** Reports that a predictor was used, and closes the one whose last use is the longest ago. */
-  void used(ReplaceablePredictor predictor) {
-    ReplaceablePredictor eldest = null;
-    synchronized (this) {
-      used.remove(predictor);
-      used.add(predictor);
-      if (used.size() > MOST_UNUSED) {
-        Iterator<ReplaceablePredictor> first = used.iterator();
-        eldest = first.next();
-        first.remove();
+  private synchronized Opened acquire(ReplaceablePredictor of) {
+    Opened acquired =
+        opened.computeIfAbsent(
+            of, closed -> new Opened(predictorOf.apply(of.bundle()), new AtomicInteger()));
+    acquired.running().incrementAndGet();
+    return acquired;
+  }
+
+  private synchronized void release(Opened acquired) {
+    acquired.running().decrementAndGet();
+    closeUnused();
+  }
+
+  /** Closes those that do not run: if they were replaced, or too many are open. */
+  synchronized void closeUnused() {
+    Iterator<Map.Entry<ReplaceablePredictor, Opened>> eldest = opened.entrySet().iterator();
+    while (eldest.hasNext()) {
+      Map.Entry<ReplaceablePredictor, Opened> next = eldest.next();
+      boolean isUnwanted = next.getKey().isReplaced() || opened.size() > MOST_UNUSED;
+      if (next.getValue().running().get() == 0 && isUnwanted) {
+        eldest.remove();
+        next.getValue().predictor().close();
       }
     }
-    if (eldest != null) {
-      eldest.closeIfUnused();
-    }
-  }
-
-  /** Forgets a predictor that was replaced. */
-  synchronized void forget(ReplaceablePredictor predictor) {
-    used.remove(predictor);
   }
 }

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
+import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
@@ -58,8 +59,7 @@ public class PlannerService implements AutoCloseable {
     this.parts = parts;
     settings = parts.settings();
     registry =
-        Registry.connectPlanner(
-            settings.connection().registryUrl(), settings.connection().registry());
+        Registry.connectPlanner(settings.endpoint().registryUrl(), settings.endpoint().registry());
     abandoned =
         new AbandonedTransactions(
             settings, ended -> parts.metrics().add(Metric.TRANSACTIONS_FENCED, ended));
@@ -110,21 +110,15 @@ public class PlannerService implements AutoCloseable {
     subscriber = Optional.of(models);
     for (ModelBundle bundle : parts.bundles()) {
       Retry.untilAvailable(
-          "Kafka at " + settings.connection().bootstrapServers() + ", or the registry,",
+          "Kafka at " + settings.endpoint().bootstrapServers() + ", or the registry,",
           () -> {
             models.publish(bundle);
             return true;
           });
     }
-    parts
-        .health()
-        .modelsPublished(
-            () ->
-                models
-                    .problem()
-                    .map(e -> AuthorizationErrors.describe(e, settings))
-                    .map("New models cannot be read: "::concat),
-            parts.metrics()::quarantined);
+    Supplier<Optional<String>> unread =
+        () -> models.problem().map(e -> AuthorizationErrors.describe(e, settings));
+    parts.health().modelsPublished(unread, parts.metrics()::quarantined);
     models.start();
     for (TopologyName name : TopologyName.inUse(settings.extensions())) {
       if (runs(name)) {
@@ -217,7 +211,7 @@ public class PlannerService implements AutoCloseable {
   /** Creates missing topics and checks all; returns them with their limits and partitions. */
   private static Topics checkTopics(ServiceSettings settings) throws Exception {
     return Retry.untilAvailable(
-        "Kafka at " + settings.connection().bootstrapServers(),
+        "Kafka at " + settings.endpoint().bootstrapServers(),
         () -> {
           try (Admin admin = KafkaAnswers.admin(settings)) {
             // Fails within seconds if the cluster is unavailable; other requests wait longer.
@@ -245,8 +239,9 @@ public class PlannerService implements AutoCloseable {
     RegistryRetry retry =
         new RegistryRetry(
             name, StreamsProperties.registryWait(properties), closing, parts.health()::waiting);
+    FailedAttempts failed = new FailedAttempts(System::nanoTime);
     Topology topology =
-        new Skeleton(name, registry, topics, parts.metrics(), retry)
+        new Skeleton(name, registry, topics, parts.metrics(), retry, failed)
             .topology(skeleton -> processor(skeleton, models));
     KafkaStreams kafkaStreams = build(name, topology, properties);
     kafkaStreams.setUncaughtExceptionHandler(
@@ -263,7 +258,7 @@ public class PlannerService implements AutoCloseable {
           return StreamThreadExceptionResponse.REPLACE_THREAD;
         });
     kafkaStreams.setGlobalStateRestoreListener(new RestoreLog(name, parts.metrics()));
-    abandoned.watch(name.applicationId(settings.topics().prefix()), kafkaStreams::state);
+    abandoned.watch(name.applicationId(settings.endpoint().prefix()), kafkaStreams::state);
     streams.add(kafkaStreams);
     binders.add(parts.metrics().bind(name, kafkaStreams));
     parts.health().started(name, kafkaStreams);

@@ -38,15 +38,13 @@ record PlanningHeaders(KeyValues<PlanningState> headers, KeyValues<String> moved
         .filter(before -> !plans.adopted().equals(Optional.of(before)))
         .ifPresent(before -> movedFrom.delete(workloadId, before));
     headers.put(workloadId, name, header);
-    plans
-        .adopted()
-        .ifPresent(
-            adopted ->
-                plans
-                    .previous()
-                    .ifPresentOrElse(
-                        from -> movedFrom.put(workloadId, adopted, from),
-                        () -> movedFrom.delete(workloadId, adopted)));
+    plans.adopted().ifPresent(adopted -> remember(workloadId, adopted, plans.previous()));
+  }
+
+  private void remember(String workloadId, String adopted, Optional<String> movedFromId) {
+    movedFromId.ifPresentOrElse(
+        from -> movedFrom.put(workloadId, adopted, from),
+        () -> movedFrom.delete(workloadId, adopted));
   }
 
   @Override

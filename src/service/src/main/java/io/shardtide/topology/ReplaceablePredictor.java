@@ -8,7 +8,6 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.TableSpec;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Function;
 
 /**
  * The predictor of a model that another model may replace while it predicts, and that is closed
@@ -19,9 +18,7 @@ import java.util.function.Function;
 final class ReplaceablePredictor implements TowerPredictor {
   private final ModelBundle bundle;
   private final OpenPredictors open;
-  private TowerPredictor predictor;
-  private int running;
-  private boolean closed;
+  private volatile boolean replaced;
 
   /**
    * Opens the predictor, unless the model began as another one, which was opened: such hardware may
@@ -33,14 +30,17 @@ final class ReplaceablePredictor implements TowerPredictor {
     this.bundle = bundle;
     this.open = open;
     if (bundle.card().beganAs().isEmpty()) {
-      predictor = open.open(bundle);
-      open.used(this);
+      open.call(this, TowerPredictor::modelId);
     }
   }
 
   /** Returns the model. */
   ModelBundle bundle() {
     return bundle;
+  }
+
+  boolean isReplaced() {
+    return replaced;
   }
 
   @Override
@@ -55,62 +55,22 @@ final class ReplaceablePredictor implements TowerPredictor {
 
   @Override
   public List<TablePrediction> predict(List<TableSpec> tables, int batchSize) {
-    return call(acquired -> open.timed(() -> acquired.predict(tables, batchSize)));
+    return open.predict(this, predictor -> predictor.predict(tables, batchSize));
   }
 
   @Override
   public List<TablePrediction> predict(List<TableSpec> tables, ClusterSpec cluster) {
-    return call(acquired -> open.timed(() -> acquired.predict(tables, cluster)));
+    return open.predict(this, predictor -> predictor.predict(tables, cluster));
   }
 
   @Override
   public List<float[]> towers(List<ShardShape> shapes) {
-    return call(acquired -> acquired.towers(shapes));
-  }
-
-  private <T> T call(Function<TowerPredictor, T> call) {
-    TowerPredictor acquired = acquire();
-    try {
-      return call.apply(acquired);
-    } finally {
-      release();
-    }
-  }
-
-  private synchronized TowerPredictor acquire() {
-    if (predictor == null) {
-      predictor = open.open(bundle);
-    }
-    running++;
-    return predictor;
-  }
-
-  private void release() {
-    synchronized (this) {
-      running--;
-      if (closed) {
-        closeIfUnused();
-        return;
-      }
-    }
-    // Not while this is locked: it may close other predictors.
-    open.used(this);
-  }
-
-  /** Closes the predictor unless a call runs, after which it counts as used again. */
-  synchronized void closeIfUnused() {
-    if (running == 0 && predictor != null) {
-      predictor.close();
-      predictor = null;
-    }
+    return open.call(this, predictor -> predictor.towers(shapes));
   }
 
   @Override
   public void close() {
-    synchronized (this) {
-      closed = true;
-      closeIfUnused();
-    }
-    open.forget(this);
+    replaced = true;
+    open.closeUnused();
   }
 }

@@ -44,7 +44,7 @@ final class RightsCheck {
 
   private RightsCheck(Acls.Role role, ServiceSettings settings) {
     this.settings = settings;
-    grants = Acls.of(role, settings.topics().prefix(), settings.extensions());
+    grants = Acls.of(role, settings.endpoint().prefix(), settings.extensions());
   }
 
   /**
@@ -57,21 +57,18 @@ final class RightsCheck {
   static CheckResult of(Admin admin, Acls.Role role, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
     RightsCheck check = new RightsCheck(role, settings);
+    DescribeTopicsOptions ofTopics = new DescribeTopicsOptions().includeAuthorizedOperations(true);
+    Set<String> topics = check.names(ResourceType.TOPIC);
     check.ask(
         ResourceType.TOPIC,
-        admin
-            .describeTopics(
-                check.names(ResourceType.TOPIC),
-                new DescribeTopicsOptions().includeAuthorizedOperations(true))
-            .topicNameValues(),
+        admin.describeTopics(topics, ofTopics).topicNameValues(),
         TopicDescription::authorizedOperations);
+    DescribeConsumerGroupsOptions ofGroups =
+        new DescribeConsumerGroupsOptions().includeAuthorizedOperations(true);
+    Set<String> groups = check.names(ResourceType.GROUP);
     check.ask(
         ResourceType.GROUP,
-        admin
-            .describeConsumerGroups(
-                check.names(ResourceType.GROUP),
-                new DescribeConsumerGroupsOptions().includeAuthorizedOperations(true))
-            .describedGroups(),
+        admin.describeConsumerGroups(groups, ofGroups).describedGroups(),
         ConsumerGroupDescription::authorizedOperations);
     check.ask(
         ResourceType.TRANSACTIONAL_ID,
@@ -107,7 +104,8 @@ final class RightsCheck {
                     : "");
     String remedy =
         "run what this prints: ./shardtide acls --role %s --prefix %s --principal User:NAME%s"
-            .formatted(role, settings.topics().prefix(), Extension.options(settings.extensions()));
+            .formatted(
+                role, settings.endpoint().prefix(), Extension.options(settings.extensions()));
     return role == Acls.Role.PLANNER
         ? CheckResult.failed(finding, remedy)
         : CheckResult.warning(finding + ": the dashboard stays empty", remedy);
@@ -148,7 +146,7 @@ final class RightsCheck {
         names.add(grant.name());
       } else if (grant.type() == type && type != ResourceType.TOPIC) {
         TopologyName.inUse(settings.extensions())
-            .forEach(topology -> names.add(topology.applicationId(settings.topics().prefix())));
+            .forEach(topology -> names.add(topology.applicationId(settings.endpoint().prefix())));
       }
     }
     return names;

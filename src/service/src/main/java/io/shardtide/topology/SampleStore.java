@@ -63,13 +63,8 @@ final class SampleStore {
     if (leaving.isPresent()) {
       kept = keepOlder(hardware, aged, leaving.get(), kept);
     }
-    put(
-        hardware,
-        state
-            .received(sample.cost() instanceof CostSample.Computation)
-            .with()
-            .olderKept(kept)
-            .build());
+    boolean isComputation = sample.cost() instanceof CostSample.Computation;
+    put(hardware, state.received(isComputation).with().olderKept(kept).build());
   }
 
   private int keepOlder(String hardware, long number, CostSample sample, int kept) {

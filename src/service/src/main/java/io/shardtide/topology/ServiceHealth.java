@@ -91,7 +91,7 @@ public final class ServiceHealth implements AutoCloseable {
    * @param keys returns the keys in quarantine
    */
   void modelsPublished(Supplier<Optional<String>> problem, Supplier<List<Quarantine>> keys) {
-    models = problem;
+    models = () -> problem.get().map("New models cannot be read: "::concat);
     quarantine = keys;
   }
 
@@ -264,7 +264,7 @@ public final class ServiceHealth implements AutoCloseable {
     try {
       if (registry == null) {
         registry =
-            Registry.connect(settings.connection().registryUrl(), settings.connection().registry());
+            Registry.connect(settings.endpoint().registryUrl(), settings.endpoint().registry());
       }
       registry.probe();
       return Optional.empty();

@@ -22,15 +22,6 @@ record Skeleton(
     PlannerMetrics metrics,
     RegistryRetry retry,
     FailedAttempts failed) {
-  Skeleton(
-      TopologyName name,
-      Registry registry,
-      Topics topics,
-      PlannerMetrics metrics,
-      RegistryRetry retry) {
-    this(name, registry, topics, metrics, retry, new FailedAttempts(System::nanoTime));
-  }
-
   /**
    * Builds the topology; nothing runs yet.
    *

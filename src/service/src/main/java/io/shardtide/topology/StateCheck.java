@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
@@ -47,7 +48,7 @@ final class StateCheck {
     try {
       if (!Files.exists(file)) {
         Files.createDirectories(file.getParent());
-        Files.write(file, List.of(clusterId, settings.topics().prefix()), StandardCharsets.UTF_8);
+        Files.write(file, List.of(clusterId, settings.endpoint().prefix()), StandardCharsets.UTF_8);
         return;
       }
       sameState(clusterId, settings);
@@ -84,10 +85,10 @@ final class StateCheck {
               .formatted(
                   file.getParent(),
                   found.get(0),
-                  settings.connection().bootstrapServers(),
+                  settings.endpoint().bootstrapServers(),
                   clusterId));
     }
-    String prefix = settings.topics().prefix();
+    String prefix = settings.endpoint().prefix();
     if (!found.get(1).equals(prefix)) {
       throw new IllegalStateException(
           "The state in %s is of topics.prefix=%s, but the settings say topics.prefix=%s. Correct topics.prefix, or set another state.directory: the state is restored from the changelogs."
@@ -104,7 +105,7 @@ final class StateCheck {
    */
   static void changelogs(Admin admin, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
-    String prefix = settings.topics().prefix();
+    String prefix = settings.endpoint().prefix();
     Set<String> topics = admin.listTopics().names().get();
     boolean hadQuarantine = topics.contains(Topics.withPrefix(prefix).of(QUARANTINE).name());
     for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
@@ -130,7 +131,7 @@ final class StateCheck {
   static void requireUnused(
       Admin admin, ServiceSettings settings, TopologyName topology, String changelog)
       throws InterruptedException, ExecutionException {
-    String group = topology.applicationId(settings.topics().prefix());
+    String group = topology.applicationId(settings.endpoint().prefix());
     if (hasOffsets(admin, group)) {
       throw new IllegalStateException(
           "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/RUNBOOK.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --replication-factor %d%s"
@@ -158,22 +159,17 @@ final class StateCheck {
   @ForUpgradeFrom("0.2.0")
   static void createNew(Admin admin, ServiceSettings settings, int partitions)
       throws InterruptedException {
-    String prefix = settings.topics().prefix();
+    String prefix = settings.endpoint().prefix();
     try {
       Set<String> existing = admin.listTopics().names().get();
       for (TopologyName topology : TopologyName.values()) {
+        Map<String, String> config = StreamsProperties.changelog(topology, settings);
         List<NewTopic> missing =
             StoreName.of(topology).stream()
                 .filter(StoreName::isNew)
                 .map(store -> store.changelog(prefix))
                 .filter(changelog -> !existing.contains(changelog))
-                .map(
-                    changelog ->
-                        TopicCheck.newTopic(
-                            settings,
-                            changelog,
-                            partitions,
-                            StreamsProperties.changelog(topology, settings)))
+                .map(name -> TopicCheck.newTopic(settings, name, partitions, config))
                 .toList();
         if (!missing.isEmpty() && hasOffsets(admin, topology.applicationId(prefix))) {
           admin.createTopics(missing).all().get();

@@ -85,12 +85,12 @@ enum StoreName {
 
   /** Creates a store: a quarantine in memory, others in RocksDB; logged to Kafka. */
   StoreBuilder<?> builder() {
-    if (this == quarantine(topology)) {
-      return WaitingRoom.builder(this);
-    }
+    boolean inMemory = this == quarantine(topology);
     StoreBuilder<?> builder =
         Stores.keyValueStoreBuilder(
-            Stores.persistentKeyValueStore(text), Serdes.String(), Serdes.ByteArray());
+            inMemory ? Stores.inMemoryKeyValueStore(text) : Stores.persistentKeyValueStore(text),
+            Serdes.String(),
+            Serdes.ByteArray());
     return isCached ? builder.withCachingEnabled() : builder;
   }
 

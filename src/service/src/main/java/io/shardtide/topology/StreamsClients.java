@@ -91,7 +91,7 @@ record StreamsClients(TopologyName topology, ServiceSettings settings)
         topics.stream().map(topic -> ((NewTopic) topic).name()).collect(Collectors.toSet());
     try {
       for (StoreName store : StoreName.of(topology)) {
-        String changelog = store.changelog(settings.topics().prefix());
+        String changelog = store.changelog(settings.endpoint().prefix());
         if (names.contains(changelog)) {
           StateCheck.requireUnused(admin, settings, topology, changelog);
         }

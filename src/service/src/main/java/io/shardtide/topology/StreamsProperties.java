@@ -39,9 +39,8 @@ final class StreamsProperties {
   static Properties of(TopologyName name, ServiceSettings settings) {
     Properties properties = new Properties();
     properties.put(
-        StreamsConfig.APPLICATION_ID_CONFIG, name.applicationId(settings.topics().prefix()));
-    properties.put(
-        StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, settings.connection().bootstrapServers());
+        StreamsConfig.APPLICATION_ID_CONFIG, name.applicationId(settings.endpoint().prefix()));
+    properties.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, settings.endpoint().bootstrapServers());
     properties.put(StreamsConfig.STATE_DIR_CONFIG, settings.streams().stateDirectory().toString());
     properties.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, settings.streams().threads());
     properties.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, settings.topics().replication());
@@ -59,6 +58,12 @@ final class StreamsProperties {
     // Partitions that are assigned meanwhile wait for the end of a fetch that found no records: at
     // most this long, instead of 500 ms, twice in a takeover.
     properties.put(consumerPrefix(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG), 100);
+    if (name != TopologyName.FEEDBACK) {
+      // Enough headers for a transaction; beside each is kept, uncounted, the record that it is of.
+      properties.put(
+          StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG,
+          32 * 1024 * settings.streams().threads());
+    }
     properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, settings.streams().standbyReplicas());
     // Moves the fewest tasks; the default assignor moves most of them whenever a member comes.
     properties.put(StreamsConfig.TASK_ASSIGNOR_CLASS_CONFIG, StickyTaskAssignor.class.getName());
@@ -78,14 +83,14 @@ final class StreamsProperties {
     properties.put(
         topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG), Integer.toString(CHANGELOG_SEGMENT_BYTES));
     TopicRules.TIMESTAMPS.forEach((setting, value) -> properties.put(topicPrefix(setting), value));
-    for (String setting : settings.connection().kafka().keySet()) {
+    for (String setting : settings.endpoint().kafka().keySet()) {
       // A setting without a prefix is for every client, but Kafka Streams would prefer ours.
       properties.remove(mainConsumerPrefix(setting));
       properties.remove(consumerPrefix(setting));
       properties.remove(producerPrefix(setting));
       properties.remove(topicPrefix(setting));
     }
-    properties.putAll(ReloadingSslEngineFactory.with(settings.connection().kafka()));
+    properties.putAll(ReloadingSslEngineFactory.with(settings.endpoint().kafka()));
     return properties;
   }
 

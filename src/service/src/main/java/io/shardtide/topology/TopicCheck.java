@@ -217,23 +217,31 @@ final class TopicCheck {
       throws InterruptedException {
     int found = description.partitions().size();
     int most = partitionsRead();
-    boolean refused = read.contains(topic.name()) && found < most;
+    boolean isRead = read.contains(topic.name());
+    boolean refused = isRead && found < most;
     int wanted = refused ? most : settings.topics().partitions();
-    return found == wanted
-        ? Optional.empty()
-        : Optional.of(
-            new TopicDifference(
-                topic.name(),
-                "partitions",
-                Integer.toString(found),
-                Integer.toString(wanted),
-                refused,
-                partitionsBecause(refused),
-                refused
-                    ? remedy(description, most)
-                    : read.contains(topic.name())
-                        ? "in the settings file: topics.partitions=" + found
-                        : "none needed: topics that are only written may have any number of partitions"));
+    String remedy =
+        refused
+            ? remedy(description, most)
+            : isRead
+                ? "in the settings file: topics.partitions=" + found
+                : "none needed: topics that are only written may have any number of partitions";
+    return compare(topic, "partitions", found, wanted, refused, partitionsBecause(refused), remedy);
+  }
+
+  private static Optional<TopicDifference> compare(
+      Topic<?> topic,
+      String setting,
+      int found,
+      int wanted,
+      boolean refused,
+      String reason,
+      String remedy) {
+    String is = Integer.toString(found);
+    String shouldBe = Integer.toString(wanted);
+    return Optional.of(
+            new TopicDifference(topic.name(), setting, is, shouldBe, refused, reason, remedy))
+        .filter(difference -> found != wanted);
   }
 
   private String partitionsBecause(boolean refused) {
@@ -273,18 +281,10 @@ final class TopicCheck {
 
   private Optional<TopicDifference> replication(Topic<?> topic, int copies) {
     int wanted = settings.topics().replication();
-    return copies == wanted
-        ? Optional.empty()
-        : Optional.of(
-            new TopicDifference(
-                topic.name(),
-                "replication",
-                Integer.toString(copies),
-                Integer.toString(wanted),
-                false,
-                "topics.replication",
-                "kafka-reassign-partitions.sh %s, or in the settings file: topics.replication=%d"
-                    .formatted(TopicRules.connection(settings), copies)));
+    String remedy =
+        "kafka-reassign-partitions.sh %s, or in the settings file: topics.replication=%d"
+            .formatted(TopicRules.connection(settings), copies);
+    return compare(topic, "replication", copies, wanted, false, "topics.replication", remedy);
   }
 
   /**
@@ -299,13 +299,9 @@ final class TopicCheck {
         if (!isTrial && topic.equals(topics.of(QUARANTINE))) {
           StateCheck.createNew(admin, settings, most);
         }
-        create(
-            newTopic(
-                settings,
-                topic.name(),
-                read.contains(topic.name()) ? most : settings.topics().partitions(),
-                TopicRules.created(topic, settings.connection().kafka())),
-            isTrial);
+        int partitions = read.contains(topic.name()) ? most : settings.topics().partitions();
+        Map<String, String> config = TopicRules.created(topic, settings.endpoint().kafka());
+        create(newTopic(settings, topic.name(), partitions, config), isTrial);
       }
     }
   }

@@ -25,8 +25,11 @@ public record TopicDifference(
     String remedy) {
   /** Returns what differs, why it matters, and what to do. */
   String sentence() {
-    return "%s of %s is %s, should be %s: %s. To fix it: %s"
-        .formatted(setting, topic, found, wanted, reason, remedy);
+    return "%s. To fix it: %s".formatted(text(), remedy);
+  }
+
+  private String text() {
+    return "%s of %s is %s, should be %s: %s".formatted(setting, topic, found, wanted, reason);
   }
 
   /**
@@ -41,20 +44,12 @@ public record TopicDifference(
     if (shown.isEmpty()) {
       return CheckResult.ok(found);
     }
-    TopicDifference first = shown.get(0);
+    String what =
+        refused.isEmpty()
+            ? "differ from what is expected"
+            : "would lose, refuse or misplace records";
     String finding =
-        "%s%d %s, such as %s of %s: is %s, should be %s: %s"
-            .formatted(
-                before,
-                shown.size(),
-                refused.isEmpty()
-                    ? "differ from what is expected"
-                    : "would lose, refuse or misplace records",
-                first.setting(),
-                first.topic(),
-                first.found(),
-                first.wanted(),
-                first.reason());
+        "%s%d %s, such as %s".formatted(before, shown.size(), what, shown.get(0).text());
     String remedy =
         shown.stream()
             .map(TopicDifference::remedy)

@@ -2,6 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -87,7 +88,7 @@ final class TopicProbe {
 
   /** Returns the names of a planner's topics and changelogs. */
   static Set<String> owned(ServiceSettings settings) {
-    String prefix = settings.topics().prefix();
+    String prefix = settings.endpoint().prefix();
     Set<String> owned = StoreName.changelogs(settings.extensions(), prefix);
     settings.topicsInUse().all().forEach(topic -> owned.add(topic.name()));
     return owned;
@@ -95,27 +96,19 @@ final class TopicProbe {
 
   /** Asks the cluster. */
   TopicState read() throws InterruptedException, ExecutionException {
-    Set<String> names =
-        new TreeSet<>(
-            admin
-                .listTopics(new ListTopicsOptions().timeoutMs(KafkaAnswers.FIRST_MS))
-                .names()
-                .get());
+    ListTopicsOptions soon = new ListTopicsOptions().timeoutMs(KafkaAnswers.FIRST_MS);
+    Set<String> names = new TreeSet<>(admin.listTopics(soon).names().get());
     names.retainAll(owned);
     Map<String, TopicDescription> topics =
         KafkaAnswers.existing(
             admin
                 .describeTopics(names, new DescribeTopicsOptions().timeoutMs(KafkaAnswers.FIRST_MS))
                 .topicNameValues());
-    topics.forEach((name, topic) -> seen.putIfAbsent(name, topic.topicId()));
-    Set<String> deleted =
-        seen.entrySet().stream()
-            .filter(
-                known ->
-                    !topics.containsKey(known.getKey())
-                        || !topics.get(known.getKey()).topicId().equals(known.getValue()))
-            .map(Map.Entry::getKey)
-            .collect(Collectors.toSet());
+    Map<String, Uuid> ids = new TreeMap<>();
+    topics.forEach((name, topic) -> ids.put(name, topic.topicId()));
+    ids.forEach(seen::putIfAbsent);
+    Map<String, Uuid> deleted = new TreeMap<>(seen);
+    deleted.entrySet().removeAll(ids.entrySet());
     int partitions = 0;
     int underReplicated = 0;
     List<String> unwritable = new ArrayList<>();
@@ -127,37 +120,34 @@ final class TopicProbe {
       // Only asked for while replicas are missing.
       int least = lacking.isEmpty() ? 0 : leastInSync(topic.name());
       for (TopicPartitionInfo partition : lacking) {
-        if (partition.leader() == null || partition.isr().size() < least) {
+        int inSync = partition.leader() == null ? 0 : partition.isr().size();
+        if (inSync < least) {
           unwritable.add(
               "%s-%d has %d of %d replicas in sync, expected at least %d (min.insync.replicas)"
                   .formatted(
                       topic.name(),
                       partition.partition(),
-                      partition.leader() == null ? 0 : partition.isr().size(),
+                      inSync,
                       partition.replicas().size(),
                       least));
         }
       }
     }
-    return new TopicState(partitions, underReplicated, unwritable, deleted, grown(topics));
+    return new TopicState(partitions, underReplicated, unwritable, deleted.keySet(), grown(topics));
   }
 
   /** Returns the topics that planners read with more partitions than others of them. */
   private List<String> grown(Map<String, TopicDescription> topics) {
-    Map<String, Integer> counts = new TreeMap<>();
-    topics.forEach(
-        (name, topic) -> {
-          if (read.contains(name)) {
-            counts.put(name, topic.partitions().size());
-          }
-        });
-    int expected = counts.values().stream().mapToInt(n -> n).min().orElse(0);
-    return counts.entrySet().stream()
-        .filter(count -> count.getValue() > expected)
+    Map<String, TopicDescription> followed = new TreeMap<>(topics);
+    followed.keySet().retainAll(read);
+    Collection<TopicDescription> all = followed.values();
+    int expected = all.stream().mapToInt(topic -> topic.partitions().size()).min().orElse(0);
+    return all.stream()
+        .filter(topic -> topic.partitions().size() > expected)
         .map(
-            count ->
+            topic ->
                 "%s has %d partitions, expected %d"
-                    .formatted(count.getKey(), count.getValue(), expected))
+                    .formatted(topic.name(), topic.partitions().size(), expected))
         .toList();
   }
 

@@ -85,12 +85,12 @@ record TopicRules(
    * @param kafka settings for Kafka's clients; {@code topic.segment.bytes} is for all compacted
    *     topics, as Kafka Streams takes it for changelogs
    */
-  static Map<String, String> created(Topic<?> topic, Map<String, String> kafka) {
+  static Map<String, String> created(Topic<?> topic, Map<String, ?> kafka) {
     Map<String, String> config = new HashMap<>(topic.config());
     config.putAll(TIMESTAMPS);
-    String segment = kafka.get(StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG));
+    Object segment = kafka.get(StreamsConfig.topicPrefix(TopicConfig.SEGMENT_BYTES_CONFIG));
     if (segment != null) {
-      config.replace(TopicConfig.SEGMENT_BYTES_CONFIG, segment);
+      config.replace(TopicConfig.SEGMENT_BYTES_CONFIG, segment.toString());
     }
     config.putIfAbsent(TopicConfig.CLEANUP_POLICY_CONFIG, TopicConfig.CLEANUP_POLICY_DELETE);
     return config;
@@ -99,8 +99,8 @@ record TopicRules(
   /** Returns the options of Kafka's own tools that name the cluster. */
   static String connection(ServiceSettings settings) {
     return "--bootstrap-server "
-        + ShellWord.of(settings.connection().bootstrapServers())
-        + (settings.connection().kafka().containsKey("security.protocol")
+        + ShellWord.of(settings.endpoint().bootstrapServers())
+        + (settings.endpoint().kafka().containsKey("security.protocol")
             ? " --command-config FILE"
             : "");
   }
@@ -172,16 +172,11 @@ record TopicRules(
   }
 
   private void differ(String setting, String wanted, String reason, boolean refused) {
+    String remedy =
+        "kafka-configs.sh %s --alter --entity-type topics --entity-name %s --add-config %s=%s"
+            .formatted(connection(settings), name, setting, wanted);
     differences.add(
-        new TopicDifference(
-            name,
-            setting,
-            value(setting),
-            wanted,
-            refused,
-            reason,
-            "kafka-configs.sh %s --alter --entity-type topics --entity-name %s --add-config %s=%s"
-                .formatted(connection(settings), name, setting, wanted)));
+        new TopicDifference(name, setting, value(setting), wanted, refused, reason, remedy));
   }
 
   private String value(String setting) {

@@ -21,9 +21,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.apache.kafka.common.serialization.Serde;
-import org.apache.kafka.common.serialization.Serdes;
-import org.apache.kafka.streams.state.StoreBuilder;
-import org.apache.kafka.streams.state.Stores;
 
 /**
  * A task's records that cannot be handled yet, by key and in the order of arrival, and its keys in
@@ -187,11 +184,6 @@ final class WaitingRoom {
 
   private static long size(HeldRecord record) {
     return record.bytes() + RECORD_OVERHEAD_BYTES;
-  }
-
-  static StoreBuilder<?> builder(StoreName name) {
-    return Stores.keyValueStoreBuilder(
-        Stores.inMemoryKeyValueStore(name.toString()), Serdes.String(), Serdes.ByteArray());
   }
 
   /**

@@ -22,6 +22,7 @@ import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.stream.Stream;
+import org.apache.kafka.common.header.Headers;
 
 /**
  * workload-changes to cost-predictions and, compacted, current-predictions: decodes and validates
@@ -114,12 +115,8 @@ final class WorkloadTopology extends KeyedProcessor {
 
   private void forward(List<CostPredictions> predictions, long timestamp) {
     for (CostPredictions part : predictions) {
-      forward(
-          part.workloadId(),
-          part,
-          timestamp,
-          EventHeaders.of(part.eventId(), part.generation()),
-          COST_PREDICTIONS);
+      Headers headers = EventHeaders.of(part.eventId(), part.generation());
+      forward(part.workloadId(), part, timestamp, headers, COST_PREDICTIONS);
       if (part.update().isPresent()) {
         forwardCurrent(part, timestamp);
       }

@@ -1,6 +1,7 @@
 package io.shardtide.views;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.ModelCard;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.ModelDecision;
 import io.shardtide.views.LearningView.ModelPlans;
@@ -39,14 +40,12 @@ final class HardwareProjection {
   void apply(ModelBundle bundle, Instant at) {
     // Each instance publishes its models when it starts: the same model again is no takeover.
     if (models.isEmpty() || !models.getLast().modelId().equals(bundle.modelId())) {
+      ModelCard card = bundle.card();
+      String text = bundle.describe();
+      Optional<Double> error = Optional.ofNullable(card.errors().get(CARD_ERROR));
       PublishedModel model =
           new PublishedModel(
-              bundle.modelId(),
-              at,
-              bundle.describe(),
-              bundle.card().simulated(),
-              bundle.card().computeSamples(),
-              Optional.ofNullable(bundle.card().errors().get(CARD_ERROR)));
+              bundle.modelId(), at, text, card.simulated(), card.computeSamples(), error);
       Recent.add(models, model, KEPT);
     }
   }

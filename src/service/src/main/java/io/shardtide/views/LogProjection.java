@@ -15,6 +15,7 @@ import io.shardtide.plan.Shortfall;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.ModelDecision;
 import io.shardtide.views.LogEvent.EventKind;
+import io.shardtide.views.PoolView.PoolShare;
 import io.shardtide.workload.ByteSizes;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.SourcePosition;
@@ -83,17 +84,13 @@ public final class LogProjection {
   synchronized void apply(SourcePosition at, Instant writtenAt, ShardingPlan plan) {
     OptionalDouble answered = latencies.answered(plan.origin().source(), writtenAt);
     workloads.changed(plan.workloadId()).apply(PlanSummary.of(plan, answered), at, false, kept());
+    String moved = "%,d, %s".formatted(plan.movedShards(), ByteSizes.describe(plan.movedBytes()));
     logEvent(
         EventKind.PLAN,
         writtenAt,
         Optional.of(plan.workloadId()),
-        "generation %d: %.3f ms a step; shards that move: %,d, %s; %s"
-            .formatted(
-                plan.generation(),
-                plan.predictedMs(),
-                plan.movedShards(),
-                ByteSizes.describe(plan.movedBytes()),
-                plan.reason()),
+        "generation %d: %.3f ms a step; shards that move: %s; %s"
+            .formatted(plan.generation(), plan.predictedMs(), moved, plan.reason()),
         plan.origin().effort().name(),
         Optional.of(plan.planId()),
         answered);
@@ -117,35 +114,31 @@ public final class LogProjection {
       workloads.changed(infeasible.workloadId()).apply(infeasible);
     }
     Shortfall shortfall = infeasible.shortfall();
-    logEvent(
-        EventKind.INFEASIBLE,
-        writtenAt,
-        infeasible.workloadId(),
+    String text =
         expected
             ? shortfall.message()
-            : "generation %d %s".formatted(infeasible.generation(), shortfall.describe()),
-        expected ? "EXPECTED" : shortfall.proven() ? "PROVEN" : "NOT_FOUND");
+            : "generation %d %s".formatted(infeasible.generation(), shortfall.describe());
+    String code = expected ? "EXPECTED" : shortfall.proven() ? "PROVEN" : "NOT_FOUND";
+    logEvent(EventKind.INFEASIBLE, writtenAt, infeasible.workloadId(), text, code);
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, PlanStatus status) {
     workloads.changed(status.workloadId()).apply(status);
+    String reason = status.reason().map(": "::concat).orElse("");
     logEvent(
         EventKind.STATUS,
         writtenAt,
         Optional.of(status.workloadId()),
         "%s by %s at step %,d%s"
-            .formatted(
-                status.describeKind(),
-                status.source(),
-                status.step(),
-                status.reason().map(reason -> ": " + reason).orElse("")),
+            .formatted(status.describeKind(), status.source(), status.step(), reason),
         status.kind().name(),
         Optional.of(status.planId()),
         OptionalDouble.empty());
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, MeasuredCosts costs) {
-    workloads.changed(costs.workloadId()).apply(MeasuredStep.of(costs), kept());
+    WorkloadProjection workload = workloads.changed(costs.workloadId());
+    Recent.add(workload.measured, MeasuredStep.of(costs), kept());
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, CostSample sample) {
@@ -155,22 +148,14 @@ public final class LogProjection {
   synchronized void apply(SourcePosition at, Instant writtenAt, DriftAlarm alarm) {
     Recent.add(hardware(alarm.hardware()).alarms, alarm, HardwareProjection.KEPT);
     workloads.changed(alarm.workloadId()).alarm = Optional.of(alarm);
-    logEvent(
-        EventKind.ALARM,
-        writtenAt,
-        alarm.workloadId(),
-        WorkloadProjection.describe(alarm),
-        alarm.kind().name());
+    String text = WorkloadProjection.describe(alarm);
+    logEvent(EventKind.ALARM, writtenAt, alarm.workloadId(), text, alarm.kind().name());
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, ModelDecision decision) {
     Recent.add(hardware(decision.hardware()).decisions, decision, HardwareProjection.KEPT);
-    logEvent(
-        EventKind.MODEL,
-        writtenAt,
-        decision.hardware(),
-        decision.reason(),
-        decision.published() ? "TOOK_OVER" : "KEPT");
+    String code = decision.published() ? "TOOK_OVER" : "KEPT";
+    logEvent(EventKind.MODEL, writtenAt, decision.hardware(), decision.reason(), code);
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, ModelBundle bundle) {
@@ -265,12 +250,11 @@ public final class LogProjection {
    * @param pool what it asks of a pool and has of it
    */
   synchronized Optional<WorkloadView> workload(String id, Optional<PoolShare> pool) {
-    return workloads
-        .get(id)
-        .map(
-            w ->
-                new WorkloadView(
-                    row(w), w.cluster, w.infeasible(), w.plans(), w.measured(), w.forecasts, pool));
+    Optional<WorkloadProjection> workload = workloads.get(id);
+    return workload.map(
+        w ->
+            new WorkloadView(
+                row(w), w.cluster, w.infeasible(), w.plans(), w.measured(), w.forecasts, pool));
   }
 
   /** Returns the workload of a plan; empty if it is not one of the latest. */
@@ -284,20 +268,17 @@ public final class LogProjection {
 
   /** Returns a workload's tables as they are now, by name; empty if it does not exist. */
   public synchronized Optional<List<TableRow>> tables(String workloadId) {
-    return workloads
-        .get(workloadId)
-        .map(
-            workload ->
-                workload.tables.values().stream()
-                    .map(table -> TableRow.of(table.table(), aloneMs(table)))
-                    .toList());
+    Optional<WorkloadProjection> workload = workloads.get(workloadId);
+    return workload.map(of -> of.tables.values().stream().map(this::row).toList());
   }
 
-  private OptionalDouble aloneMs(TableSummary table) {
+  private TableRow row(TableSummary table) {
     CostEvaluator evaluator = evaluators.get(table.modelId());
-    return evaluator == null
-        ? OptionalDouble.empty()
-        : OptionalDouble.of(evaluator.aloneMs(table.table(), table.tower()));
+    OptionalDouble aloneMs =
+        evaluator == null
+            ? OptionalDouble.empty()
+            : OptionalDouble.of(evaluator.aloneMs(table.table(), table.tower()));
+    return TableRow.of(table.table(), aloneMs);
   }
 
   /**

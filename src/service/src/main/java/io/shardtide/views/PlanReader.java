@@ -2,6 +2,8 @@ package io.shardtide.views;
 
 import static io.shardtide.wire.TopicType.CURRENT_PLANS;
 import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static org.apache.kafka.clients.consumer.ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG;
+import static org.apache.kafka.clients.consumer.ConsumerConfig.MAX_POLL_RECORDS_CONFIG;
 
 import io.shardtide.client.Endpoint;
 import io.shardtide.log.ClusterUnavailableException;
@@ -23,7 +25,6 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 
@@ -69,15 +70,9 @@ final class PlanReader implements AutoCloseable {
 
   /** Returns a reader of the plans on Kafka. */
   static PlanReader of(Endpoint endpoint, Registry registry) {
-    Map<String, Object> clients =
-        endpoint.clients(
-            Map.of(),
-            Map.of(
-                ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
-                1,
-                ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
-                TIMEOUT_MS));
-    TopicReader reader = new TopicReader(clients, registry);
+    Map<String, Object> fixed =
+        Map.of(MAX_POLL_RECORDS_CONFIG, 1, DEFAULT_API_TIMEOUT_MS_CONFIG, TIMEOUT_MS);
+    TopicReader reader = new TopicReader(endpoint.clients(Map.of(), fixed), registry);
     List<ShardingPlan> found = new ArrayList<>();
     for (TopicType<ShardingPlan> type : List.of(SHARDING_PLANS, CURRENT_PLANS)) {
       reader.handle(

@@ -14,6 +14,8 @@ import io.shardtide.pool.ThroughputCurve;
 import io.shardtide.pool.WorkloadAllocation;
 import io.shardtide.views.PoolView.LostNode;
 import io.shardtide.views.PoolView.PastTransfer;
+import io.shardtide.views.PoolView.PoolRow;
+import io.shardtide.views.PoolView.PoolShare;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;

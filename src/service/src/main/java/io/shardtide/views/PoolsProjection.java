@@ -3,6 +3,8 @@ package io.shardtide.views;
 import io.shardtide.pool.Allocation;
 import io.shardtide.pool.CurveReport;
 import io.shardtide.pool.PoolChange;
+import io.shardtide.views.PoolView.PoolRow;
+import io.shardtide.views.PoolView.PoolShare;
 import io.shardtide.workload.SourcePosition;
 import java.time.Instant;
 import java.util.LinkedHashSet;

@@ -122,7 +122,7 @@ public final class Views implements AutoCloseable {
     }
     if (extensions.contains(Extension.GROWTH)) {
       followLatest(
-          recent, CURRENT_FORECASTS, projection::apply, WorkloadProjection::forecastsDeleted);
+          recent, CURRENT_FORECASTS, projection::apply, of -> of.forecasts = Optional.empty());
     }
     tables =
         endpoint

@@ -36,7 +36,7 @@ final class WorkloadProjection {
   private final String workloadId;
   private final Map<String, LocatedPlan> plans = new HashMap<>();
   private final Map<String, PlanStatus> states = new HashMap<>();
-  private final Deque<MeasuredStep> measured = new ArrayDeque<>();
+  final Deque<MeasuredStep> measured = new ArrayDeque<>();
   final TreeMap<String, TableSummary> tables = new TreeMap<>();
   Optional<ClusterSpec> cluster = Optional.empty();
   Optional<Instant> changedAt = Optional.empty();
@@ -87,12 +87,7 @@ final class WorkloadProjection {
       }
     }
     while (plans.size() > kept) {
-      String oldest =
-          plans.values().stream()
-              .map(LocatedPlan::summary)
-              .min(PlanSummary.ORDER)
-              .orElseThrow()
-              .planId();
+      String oldest = oldestFirst().findFirst().orElseThrow().planId();
       plans.remove(oldest);
       states.remove(oldest);
     }
@@ -103,15 +98,6 @@ final class WorkloadProjection {
     if (states.size() < 2 * MOST_KEPT || plans.containsKey(status.planId())) {
       states.put(status.planId(), status);
     }
-  }
-
-  /**
-   * Adds a measurement.
-   *
-   * @param kept how many of the latest measurements are kept, at least 1
-   */
-  void apply(MeasuredStep measurement, int kept) {
-    Recent.add(measured, measurement, kept);
   }
 
   void apply(CostPredictions part) {
@@ -146,11 +132,6 @@ final class WorkloadProjection {
     if (infeasible.isEmpty() || infeasible.get().generation() <= newest.generation()) {
       infeasible = Optional.of(newest);
     }
-  }
-
-  /** The tombstone of the workload on current-forecasts. */
-  void forecastsDeleted() {
-    forecasts = Optional.empty();
   }
 
   Optional<LocatedPlan> plan(String planId) {
@@ -273,14 +254,11 @@ final class WorkloadProjection {
   }
 
   private static String describe(List<DeviceSpeed> slow) {
+    String more = slow.size() > DESCRIBED ? "; %d more".formatted(slow.size() - DESCRIBED) : "";
     return slow.stream()
         .limit(DESCRIBED)
         .map(DeviceSpeed::describe)
-        .collect(
-            Collectors.joining(
-                "; ",
-                "The latest plan gives slow devices less work: ",
-                slow.size() > DESCRIBED ? "; %d more".formatted(slow.size() - DESCRIBED) : ""));
+        .collect(Collectors.joining("; ", "The latest plan gives slow devices less work: ", more));
   }
 
   /** Returns the description of an alarm, for people. */

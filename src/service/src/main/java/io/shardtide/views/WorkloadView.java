@@ -1,6 +1,7 @@
 package io.shardtide.views;
 
 import io.shardtide.plan.InfeasibleWorkload;
+import io.shardtide.views.PoolView.PoolShare;
 import io.shardtide.workload.ClusterSpec;
 import java.util.List;
 import java.util.Optional;

@@ -231,14 +231,12 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
   }
 
   private Views views() {
-    return dashboard
-        .views()
-        .get()
-        .filter(Views::isCaughtUp)
-        .orElseThrow(
-            () ->
-                new HttpException.RuntimeException(
-                    503, "The server is still reading the log; retry in a few seconds"));
+    Optional<Views> views = dashboard.views().get().filter(Views::isCaughtUp);
+    if (views.isEmpty()) {
+      throw new HttpException.RuntimeException(
+          503, "The server is still reading the log; retry in a few seconds");
+    }
+    return views.get();
   }
 
   private void stream(Request request, Response response, Callback callback) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import io.shardtide.client.Endpoint;
 import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.plan.ColumnCuts;
 import io.shardtide.plan.SearchSettings;
@@ -19,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -62,8 +64,8 @@ class SettingsFileTest {
     assertThat(parse(""))
         .isEqualTo(
             new ServiceSettings(
-                new ConnectionSettings("kafka:9092", "http://registry:8081", Map.of(), Map.of()),
-                new TopicSettings("shardtide.", 6, 3),
+                Endpoint.of("kafka:9092", "http://registry:8081"),
+                new TopicSettings(6, 3),
                 new StreamsSettings(Path.of("state"), 1, 1),
                 List.of(),
                 UnknownHardware.NEAREST,
@@ -139,12 +141,13 @@ class SettingsFileTest {
     assertThat(settings)
         .isEqualTo(
             new ServiceSettings(
-                new ConnectionSettings(
+                new Endpoint(
                     "k1:1,[::1]:65535",
                     "https://registry/path",
+                    "team_a-1.",
                     Map.of("security.protocol", "SASL_SSL", "main.consumer.max.poll.records", "10"),
                     Map.of("basic.auth.user.info", "user:secret")),
-                new TopicSettings("team_a-1.", 12, 2),
+                new TopicSettings(12, 2),
                 new StreamsSettings(Path.of("/var/lib/a folder"), 4, 2),
                 List.of(a, b),
                 UnknownHardware.REJECT,
@@ -453,12 +456,19 @@ class SettingsFileTest {
         registry.bearer.auth.client.secret=hunter2
         registry.request.header.authorization=hunter2
         """;
-    assertThat(parse(secrets).toString())
-        .doesNotContain("hunter2")
-        .contains("sasl.jaas.config=********", "proxy=http://********@proxy:3128")
-        .contains("bootstrapServers=kafka:9092");
-    assertThat(parse("kafka.client.dns.lookup=use_all_dns_ips").toString())
-        .contains("client.dns.lookup=use_all_dns_ips");
+    assertThat(parse(secrets).toString()).doesNotContain("hunter2").contains("kafka:9092");
+    Map<String, String> shown = new HashMap<>();
+    Endpoint endpoint = parse(secrets).endpoint();
+    endpoint.kafka().forEach((key, value) -> shown.put(key, Secrets.shown(key, value.toString())));
+    endpoint
+        .registry()
+        .forEach((key, value) -> shown.put(key, Secrets.shown(key, value.toString())));
+    assertThat(shown)
+        .hasSize(12)
+        .containsEntry("sasl.jaas.config", "********")
+        .containsEntry("proxy", "http://********@proxy:3128");
+    assertThat(shown.values()).noneMatch(value -> value.contains("hunter2"));
+    assertThat(Secrets.shown("client.dns.lookup", "use_all_dns_ips")).isEqualTo("use_all_dns_ips");
     assertThat(
             problems(
                 """
@@ -478,7 +488,7 @@ class SettingsFileTest {
     passed.forEach((key, value) -> properties.setProperty("kafka." + key, value));
     StringWriter text = new StringWriter();
     properties.store(text, "a comment");
-    assertThat(parse(text.toString()).connection().kafka()).isEqualTo(passed);
+    assertThat(parse(text.toString()).endpoint().kafka()).isEqualTo(passed);
   }
 
   @Provide

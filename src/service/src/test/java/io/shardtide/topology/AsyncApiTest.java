@@ -153,7 +153,7 @@ class AsyncApiTest {
             warning -> {});
     assertThat(kafka.get("partitions").intValue()).isEqualTo(defaults.topics().partitions());
     assertThat(kafka.get("replicas").intValue()).isEqualTo(defaults.topics().replication());
-    assertThat(defaults.topics().prefix()).isEqualTo(Topics.DEFAULT_PREFIX);
+    assertThat(defaults.endpoint().prefix()).isEqualTo(Topics.DEFAULT_PREFIX);
   }
 
   @ParameterizedTest

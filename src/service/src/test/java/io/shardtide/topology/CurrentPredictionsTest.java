@@ -58,7 +58,8 @@ class CurrentPredictionsTest {
                     registry,
                     topics,
                     PlannerMetrics.unread(),
-                    TopologyFixture.noRetry())
+                    TopologyFixture.noRetry(),
+                    new FailedAttempts(System::nanoTime))
                 .topology(
                     skeleton ->
                         new WorkloadTopology(

@@ -170,7 +170,13 @@ class EachEventEndsTest {
       start(
           state,
           TopologyName.WORKLOAD,
-          new Skeleton(TopologyName.WORKLOAD, registry, topics, metrics, retry)
+          new Skeleton(
+                  TopologyName.WORKLOAD,
+                  registry,
+                  topics,
+                  metrics,
+                  retry,
+                  new FailedAttempts(System::nanoTime))
               .topology(
                   skeleton ->
                       faults.in(
@@ -178,7 +184,13 @@ class EachEventEndsTest {
       start(
           state,
           TopologyName.PLANNING,
-          new Skeleton(TopologyName.PLANNING, registry, topics, metrics, retry)
+          new Skeleton(
+                  TopologyName.PLANNING,
+                  registry,
+                  topics,
+                  metrics,
+                  retry,
+                  new FailedAttempts(System::nanoTime))
               .topology(
                   skeleton ->
                       faults.in(
@@ -192,7 +204,13 @@ class EachEventEndsTest {
       start(
           state,
           TopologyName.GROWTH,
-          new Skeleton(TopologyName.GROWTH, registry, topics, metrics, retry)
+          new Skeleton(
+                  TopologyName.GROWTH,
+                  registry,
+                  topics,
+                  metrics,
+                  retry,
+                  new FailedAttempts(System::nanoTime))
               .topology(
                   skeleton ->
                       faults.in(

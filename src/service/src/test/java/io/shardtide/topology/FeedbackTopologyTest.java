@@ -86,7 +86,8 @@ class FeedbackTopologyTest {
                     registry,
                     topics,
                     new PlannerMetrics(meters),
-                    TopologyFixture.noRetry())
+                    TopologyFixture.noRetry(),
+                    new FailedAttempts(System::nanoTime))
                 .topology(
                     skeleton ->
                         new FeedbackTopology(

@@ -74,7 +74,8 @@ class GrowthTopologyTest {
                     registry,
                     topics,
                     new PlannerMetrics(meters),
-                    TopologyFixture.noRetry())
+                    TopologyFixture.noRetry(),
+                    new FailedAttempts(System::nanoTime))
                 .topology(
                     skeleton ->
                         new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS))),

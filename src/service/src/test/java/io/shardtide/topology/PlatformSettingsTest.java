@@ -58,7 +58,7 @@ class PlatformSettingsTest {
   void every_client_takes_them(Path file) throws Exception {
     ServiceSettings settings = SettingsFile.read(file, warning -> {});
     assertThat(settings.topics().replication()).isEqualTo(3);
-    assertThat(ClientSettings.unknown(settings.connection().kafka().keySet())).isEmpty();
+    assertThat(ClientSettings.unknown(settings.endpoint().kafka().keySet())).isEmpty();
     Map<String, Object> clients = clients(settings);
     AdminClientConfig admin = new AdminClientConfig(clients);
     assertThat(new ConsumerConfig(with(clients, "deserializer", ByteArrayDeserializer.class)))
@@ -71,7 +71,7 @@ class PlatformSettingsTest {
       // Throws if the line is not one login module with its options.
       assertThat(JaasContext.loadClientContext(admin.values()).configurationEntries()).hasSize(1);
     }
-    Registry.connect(settings.connection().registryUrl(), settings.connection().registry()).close();
+    Registry.connect(settings.endpoint().registryUrl(), settings.endpoint().registry()).close();
   }
 
   private static Map<String, Object> with(Map<String, Object> clients, String what, Class<?> type) {

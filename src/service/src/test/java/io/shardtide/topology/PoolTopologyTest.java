@@ -113,7 +113,8 @@ class PoolTopologyTest extends TopologyFixture {
                     registry,
                     topics,
                     PlannerMetrics.unread(),
-                    TopologyFixture.noRetry())
+                    TopologyFixture.noRetry(),
+                    new FailedAttempts(System::nanoTime))
                 .topology(
                     skeleton ->
                         new CurvesTopology(
@@ -132,7 +133,8 @@ class PoolTopologyTest extends TopologyFixture {
                     registry,
                     topics,
                     PlannerMetrics.unread(),
-                    TopologyFixture.noRetry())
+                    TopologyFixture.noRetry(),
+                    new FailedAttempts(System::nanoTime))
                 .topology(
                     skeleton ->
                         new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));

@@ -222,14 +222,26 @@ class QuarantineTest {
     Topology topology =
         switch (name) {
           case WORKLOAD ->
-              new Skeleton(TopologyName.WORKLOAD, registry, topics, metrics, retry)
+              new Skeleton(
+                      TopologyName.WORKLOAD,
+                      registry,
+                      topics,
+                      metrics,
+                      retry,
+                      new FailedAttempts(System::nanoTime))
                   .topology(
                       skeleton ->
                           faults.in(
                               new WorkloadTopology(
                                   skeleton, new WorkloadStep(predictors), predictors::changes)));
           case PLANNING ->
-              new Skeleton(TopologyName.PLANNING, registry, topics, metrics, retry)
+              new Skeleton(
+                      TopologyName.PLANNING,
+                      registry,
+                      topics,
+                      metrics,
+                      retry,
+                      new FailedAttempts(System::nanoTime))
                   .topology(
                       skeleton ->
                           faults.in(
@@ -241,14 +253,26 @@ class QuarantineTest {
                                   jobs::add,
                                   System::nanoTime)));
           case FEEDBACK ->
-              new Skeleton(TopologyName.FEEDBACK, registry, topics, metrics, retry)
+              new Skeleton(
+                      TopologyName.FEEDBACK,
+                      registry,
+                      topics,
+                      metrics,
+                      retry,
+                      new FailedAttempts(System::nanoTime))
                   .topology(
                       skeleton ->
                           faults.in(
                               new FeedbackTopology(
                                   skeleton, new FeedbackStep(modelId -> false), () -> 0)));
           case TRAINING ->
-              new Skeleton(TopologyName.TRAINING, registry, topics, metrics, retry)
+              new Skeleton(
+                      TopologyName.TRAINING,
+                      registry,
+                      topics,
+                      metrics,
+                      retry,
+                      new FailedAttempts(System::nanoTime))
                   .topology(
                       skeleton ->
                           faults.in(
@@ -263,7 +287,13 @@ class QuarantineTest {
                                   jobs::add,
                                   () -> 0)));
           case CURVES ->
-              new Skeleton(TopologyName.CURVES, registry, topics, metrics, retry)
+              new Skeleton(
+                      TopologyName.CURVES,
+                      registry,
+                      topics,
+                      metrics,
+                      retry,
+                      new FailedAttempts(System::nanoTime))
                   .topology(
                       skeleton ->
                           faults.in(
@@ -273,13 +303,25 @@ class QuarantineTest {
                                   predictors::changes,
                                   jobs::add)));
           case POOL ->
-              new Skeleton(TopologyName.POOL, registry, topics, metrics, retry)
+              new Skeleton(
+                      TopologyName.POOL,
+                      registry,
+                      topics,
+                      metrics,
+                      retry,
+                      new FailedAttempts(System::nanoTime))
                   .topology(
                       skeleton ->
                           faults.in(
                               new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));
           case GROWTH ->
-              new Skeleton(TopologyName.GROWTH, registry, topics, metrics, retry)
+              new Skeleton(
+                      TopologyName.GROWTH,
+                      registry,
+                      topics,
+                      metrics,
+                      retry,
+                      new FailedAttempts(System::nanoTime))
                   .topology(
                       skeleton ->
                           faults.in(

@@ -144,14 +144,26 @@ abstract class TopologyFixture {
   }
 
   Topology workloadTopology() {
-    return new Skeleton(TopologyName.WORKLOAD, registry, topics, PlannerMetrics.unread(), noRetry())
+    return new Skeleton(
+            TopologyName.WORKLOAD,
+            registry,
+            topics,
+            PlannerMetrics.unread(),
+            noRetry(),
+            new FailedAttempts(System::nanoTime))
         .topology(
             skeleton ->
                 faults.in(new WorkloadTopology(skeleton, new WorkloadStep(predictors), models())));
   }
 
   Topology planningTopology() {
-    return new Skeleton(TopologyName.PLANNING, registry, topics, metrics, noRetry())
+    return new Skeleton(
+            TopologyName.PLANNING,
+            registry,
+            topics,
+            metrics,
+            noRetry(),
+            new FailedAttempts(System::nanoTime))
         .topology(
             skeleton ->
                 faults.in(

@@ -97,7 +97,8 @@ class TrainingTopologyTest {
                     registry,
                     topics,
                     PlannerMetrics.unread(),
-                    TopologyFixture.noRetry())
+                    TopologyFixture.noRetry(),
+                    new FailedAttempts(System::nanoTime))
                 .topology(
                     skeleton ->
                         new TrainingTopology(

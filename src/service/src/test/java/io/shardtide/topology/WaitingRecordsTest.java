@@ -125,7 +125,13 @@ class WaitingRecordsTest extends TopologyFixture {
             new CountDownLatch(1),
             (topology, reason) -> reason.ifPresent(pauses::add));
     built =
-        new Skeleton(TopologyName.WORKLOAD, registry, topics, new PlannerMetrics(meters), retry)
+        new Skeleton(
+                TopologyName.WORKLOAD,
+                registry,
+                topics,
+                new PlannerMetrics(meters),
+                retry,
+                new FailedAttempts(System::nanoTime))
             .topology(
                 skeleton ->
                     faults.in(

@@ -537,7 +537,7 @@ class LogProjectionTest {
     assertThat(second.memoryEnd()).isEmpty();
     assertThat(second.tables().get(0).ids()).isEqualTo(6);
     projection.delete(W, WorkloadProjection::planDeleted);
-    projection.delete(W, WorkloadProjection::forecastsDeleted);
+    projection.delete(W, w -> w.forecasts = Optional.empty());
     publish(2, null);
     assertThat(view().orElseThrow().forecasts()).as("of the one before").isEmpty();
   }

@@ -18,6 +18,8 @@ import io.shardtide.pool.PoolUpdate;
 import io.shardtide.pool.WorkloadAllocation;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PoolSamples;
+import io.shardtide.views.PoolView.PoolRow;
+import io.shardtide.views.PoolView.PoolShare;
 import io.shardtide.workload.SourcePosition;
 import java.time.Instant;
 import java.util.ArrayList;

@@ -155,7 +155,7 @@ class ProjectionOrderTest {
     write(
         "predictions " + workload, p -> p.delete(workload, WorkloadProjection::predictionsDeleted));
     write("current-plans", p -> p.delete(workload, WorkloadProjection::planDeleted));
-    write("current-forecasts", p -> p.delete(workload, WorkloadProjection::forecastsDeleted));
+    write("current-forecasts", p -> p.delete(workload, w -> w.forecasts = Optional.empty()));
   }
 
   private static LogProjection read(List<Consumer<LogProjection>> records) {
@@ -230,6 +230,6 @@ class ProjectionOrderTest {
     projection.delete(workload, w -> w.tables.remove("t"));
     projection.delete(workload, WorkloadProjection::predictionsDeleted);
     projection.delete(workload, WorkloadProjection::planDeleted);
-    projection.delete(workload, WorkloadProjection::forecastsDeleted);
+    projection.delete(workload, w -> w.forecasts = Optional.empty());
   }
 }

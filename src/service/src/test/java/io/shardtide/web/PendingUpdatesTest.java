@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import io.shardtide.views.LogEvent;
 import io.shardtide.views.PlannerStatistics;
-import io.shardtide.views.PoolRow;
+import io.shardtide.views.PoolView.PoolRow;
 import io.shardtide.views.ViewUpdate;
 import io.shardtide.views.WorkloadRow;
 import java.nio.charset.StandardCharsets;

@@ -190,7 +190,7 @@ class BadInputTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "publish CLUSTER --workload w --upsert name=a,rows=1e6,columns=64,poolingFactor=1",
+        "publish CLUSTER --workload w --upsert name=a,rows=many,columns=64,poolingFactor=1",
         "publish CLUSTER --workload w --cluster devices=8,memoryGib=24,batchSize=65536",
         "publish CLUSTER --events nowhere.jsonl",
         "publish CLUSTER --events README.md",

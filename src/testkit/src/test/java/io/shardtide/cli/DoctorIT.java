@@ -168,7 +168,7 @@ class DoctorIT {
     assertThat(checks.get("rights").get("remedy").textValue())
         .contains("./shardtide acls --role planner --prefix poor.");
     assertThat(checks.get("topics").get("finding").textValue())
-        .contains("retention.ms of poor.workload-changes: is 604800000, should be -1");
+        .contains("retention.ms of poor.workload-changes is 604800000, should be -1");
     assertThat(checks.get("topics").get("remedy").textValue())
         .contains("kafka-configs.sh")
         .contains("--add-config retention.ms=-1");

@@ -104,8 +104,8 @@ abstract class DocumentedPages {
       names.put("HOST:PORT", planner.bootstrapServers());
       names.put("URL", planner.registryUrl());
       // Published from a list of configs, in Python; the other pages' workload stands for it.
-      names.put("--workload feed ", "--workload feed-ranking ");
-      names.put("--workload my-model ", "--workload feed-ranking ");
+      names.put("plan watch feed ", "plan watch feed-ranking ");
+      names.put("plan watch my-model ", "plan watch feed-ranking ");
       assertThat(commands).as("the pages show commands").hasSizeGreaterThan(10);
       for (Command command : commands) {
         if (ELSEWHERE.keySet().stream().anyMatch(command.text()::startsWith)) {

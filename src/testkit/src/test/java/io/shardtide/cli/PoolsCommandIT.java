@@ -231,14 +231,14 @@ class PoolsCommandIT {
     String feed = "workload \"feed-ranking\" must have a claim on one pool, got one on pool";
     refused(
         feed
-            + " \"measured\" besides that on pool \"gpus\". Maybe withdraw that first: shardtide pools withdraw gpus feed-ranking",
+            + " \"measured\" besides that on pool \"gpus\". Maybe withdraw that first: shardtide pool delete gpus feed-ranking",
         "claim",
         "measured",
         "feed-ranking",
         "--least=1",
         "--most=2");
     String node =
-        "node \"n2\" must be in one pool, got pool \"%s\" besides pool \"gpus\". Maybe take it from there first: shardtide pools lose gpus n2";
+        "node \"n2\" must be in one pool, got pool \"%s\" besides pool \"gpus\". Maybe take it from there first: shardtide pool node rm gpus n2";
     refused(node.formatted("measured"), "add", "measured", "n2");
     refused(
         node.formatted("third"),

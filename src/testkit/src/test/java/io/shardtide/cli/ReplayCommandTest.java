@@ -157,10 +157,10 @@ class ReplayCommandTest {
           replay --events DIR --bootstrap y --out z                    | 2 | give either an exported log or --bootstrap-server with --registry
           replay --bootstrap y --out x                                 | 2 | give --bootstrap-server and --registry
           replay --events DIR/events.jsonl --out x --set a=b           | 2 | --set, --cluster, --speed and --original need --what-if
-          replay --events DIR/events.jsonl --what-if --cluster hosts=1 | 2 | "hosts=1" has "hosts"; expected key=value
-          replay --events DIR/events.jsonl --what-if --cluster replicaGroups=1+x | 2 | each of replicaGroups, joined by +, must be a whole number, got "x"
-          replay --events DIR/events.jsonl --what-if --set speed=1     | 2 | Unknown setting speed; expected one of evaluationsPerTable
-          replay --events DIR/events.jsonl --what-if --set paybackSteps=x | 2 | paybackSteps must be a whole number, got "x"
+          replay --events DIR/events.jsonl --what-if --cluster hosts=1 | 2 | unknown field "hosts": 1; expected devices
+          replay --events DIR/events.jsonl --what-if --cluster replicaGroups=1+x | 2 | replicaGroups[1] must be a whole number below 2^31, got "x"
+          replay --events DIR/events.jsonl --what-if --set speed=1     | 2 | unknown field "speed": 1; expected evaluationsPerTable
+          replay --events DIR/events.jsonl --what-if --set paybackSteps=x | 2 | paybackSteps must be a whole number below 2^63, got "x"
           replay --events DIR/events.jsonl --what-if --set paybackSteps=0 | 2 | paybackSteps must be 1 to 1000000000000, got 0
           replay --events DIR/events.jsonl --what-if --speed 1=0.5     | 2 | slowdown of device 1 must be between 1 and 100, got 0.5
           replay --events DIR/events.jsonl --what-if --speed 1         | 2 | Value for option option '--speed' (DEVICE=FACTOR) should be in KEY=VALUE format but was 1

@@ -129,8 +129,8 @@ class ComposeTest {
             Files.readString(FOLDER.resolve("shardtide.properties"))
                 .replace("/run/token/token", token.toString()));
     ServiceSettings settings = SettingsFile.read(file, warning -> {});
-    assertThat(settings.connection().bootstrapServers()).isEqualTo("kafka:9092");
-    assertThat(settings.connection().registryUrl()).isEqualTo("http://registry:8081");
+    assertThat(settings.endpoint().bootstrapServers()).isEqualTo("kafka:9092");
+    assertThat(settings.endpoint().registryUrl()).isEqualTo("http://registry:8081");
     assertThat(settings.http().token()).isPresent();
     assertThat(settings.http().port()).isEqualTo(8080);
     assertThat(texts(services.get("planner-1").get("volumes")))

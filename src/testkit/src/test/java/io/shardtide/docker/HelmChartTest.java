@@ -64,10 +64,10 @@ class HelmChartTest {
     assertThat(run(List.of("bash", "-c", join))).isEmpty();
     ServiceSettings settings =
         SettingsFile.read(folder.resolve("shardtide.properties"), warning -> {});
-    assertThat(settings.connection().kafka())
+    assertThat(settings.endpoint().kafka())
         .containsEntry("security.protocol", "SASL_SSL")
         .containsEntry("ssl.truststore.password", "p");
-    assertThat(settings.topics().prefix()).isEqualTo("recommender.");
+    assertThat(settings.endpoint().prefix()).isEqualTo("recommender.");
     assertThat(settings.planning().deep().orElseThrow().repairEvaluations()).isEqualTo(2_000_000);
     assertThat(settings.http().port()).isEqualTo(9000);
     assertThat(settings.http().token()).isPresent();

@@ -1,6 +1,6 @@
 package io.shardtide.testing;
 
-import io.shardtide.config.ConnectionSettings;
+import io.shardtide.client.Endpoint;
 import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.StreamsSettings;
@@ -111,8 +111,11 @@ public final class TestSettings {
 
   public ServiceSettings build() {
     return new ServiceSettings(
-        new ConnectionSettings(bootstrapServers, registryUrl, kafka, registry),
-        new TopicSettings(prefix, partitions, replication),
+        Endpoint.of(bootstrapServers, registryUrl)
+            .withPrefix(prefix)
+            .withKafka(kafka)
+            .withRegistry(registry),
+        new TopicSettings(partitions, replication),
         new StreamsSettings(state, 1, 1),
         List.of(),
         unknownHardware,

@@ -253,7 +253,7 @@ class BrokerLimitsIT {
     CheckResult limits = check(settings(WITHIN), "limits");
     assertThat(limits.status()).isEqualTo(CheckResult.CheckStatus.WARNING);
     assertThat(limits.finding())
-        .contains("offsets.retention.minutes of (brokers): is 1, should be at least 1440");
+        .contains("offsets.retention.minutes of (brokers) is 1, should be at least 1440");
   }
 
   @Test

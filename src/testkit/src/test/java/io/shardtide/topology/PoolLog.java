@@ -101,7 +101,13 @@ public final class PoolLog implements AutoCloseable {
     TopologyTestDriver workload =
         driver(
             "workload",
-            new Skeleton(TopologyName.WORKLOAD, registry, topics, metrics, retry)
+            new Skeleton(
+                    TopologyName.WORKLOAD,
+                    registry,
+                    topics,
+                    metrics,
+                    retry,
+                    new FailedAttempts(System::nanoTime))
                 .topology(
                     skeleton ->
                         new WorkloadTopology(
@@ -109,7 +115,13 @@ public final class PoolLog implements AutoCloseable {
     TopologyTestDriver planning =
         driver(
             "planning",
-            new Skeleton(TopologyName.PLANNING, registry, topics, metrics, retry)
+            new Skeleton(
+                    TopologyName.PLANNING,
+                    registry,
+                    topics,
+                    metrics,
+                    retry,
+                    new FailedAttempts(System::nanoTime))
                 .topology(
                     skeleton ->
                         new PlanningTopology(
@@ -122,7 +134,13 @@ public final class PoolLog implements AutoCloseable {
     curves =
         driver(
             "curves",
-            new Skeleton(TopologyName.CURVES, registry, topics, metrics, retry)
+            new Skeleton(
+                    TopologyName.CURVES,
+                    registry,
+                    topics,
+                    metrics,
+                    retry,
+                    new FailedAttempts(System::nanoTime))
                 .topology(
                     skeleton ->
                         new CurvesTopology(
@@ -133,7 +151,13 @@ public final class PoolLog implements AutoCloseable {
     pool =
         driver(
             "pool",
-            new Skeleton(TopologyName.POOL, registry, topics, metrics, retry)
+            new Skeleton(
+                    TopologyName.POOL,
+                    registry,
+                    topics,
+                    metrics,
+                    retry,
+                    new FailedAttempts(System::nanoTime))
                 .topology(
                     skeleton ->
                         new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));
