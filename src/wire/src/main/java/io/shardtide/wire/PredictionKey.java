@@ -1,7 +1,6 @@
 package io.shardtide.wire;
 
 import io.shardtide.cost.CostPredictions;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -15,12 +14,6 @@ import java.util.Optional;
  */
 public record PredictionKey(String workloadId, Optional<String> table) {
   private static final char SEPARATOR = '\0';
-
-  /** Checks that both are present. */
-  public PredictionKey {
-    Objects.requireNonNull(workloadId, "workloadId");
-    Objects.requireNonNull(table, "table");
-  }
 
   /** Returns the key of a record with these predictions. */
   public static PredictionKey of(CostPredictions part) {
