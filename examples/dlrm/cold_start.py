@@ -75,7 +75,7 @@ class Planner:
     def newest(self, drawn: Workload) -> dict[str, Any]:
         """Returns the newest plan of a workload."""
         with PlanSubscriber(self._log, self.name(drawn)) as plans:
-            return plans.first(PLAN_SECONDS)
+            return plans.get(timeout=PLAN_SECONDS)
 
     def settled(self, workloads: Sequence[Workload]) -> list[dict[str, Any]]:
         """Waits until no plan has followed for a while; returns the newest plan of each workload."""
@@ -190,7 +190,7 @@ def main(arguments: Sequence[str]) -> None:
     log = None
     if world.rank == 0:
         settings = read_json(options.settings) if options.settings else {}
-        log = Log(options.bootstrap_servers, options.registry_url, options.prefix, settings)
+        log = Log({"bootstrap.servers": options.bootstrap_servers, **settings}, {"url": options.registry_url}, options.prefix)
     planner = Planner(log, options.hardware) if log else None
     collected: Sequence[dict[str, Any] | None] = [None] * len(drawn)
     if options.model:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch.distributed as dist
-from shardtide.torchrec import describe
+from shardtide.torchrec.descriptions import describe
 
 import baselines
 from measuring import Job, Workload, begin, draw_workload, measure, offline, planned, run, write

@@ -165,7 +165,7 @@ def train(options: argparse.Namespace, world: World) -> None:
     log = workload = None
     if first:
         settings = read_json(options.settings) if options.settings else {}
-        log = Log(options.bootstrap_servers, options.registry_url, options.prefix, settings)
+        log = Log({"bootstrap.servers": options.bootstrap_servers, **settings}, {"url": options.registry_url}, options.prefix)
         workload = Workload(log, options.workload)
     create(workload, options, declared, optimizer, world, memory_bytes, host_memory_bytes)
 

@@ -42,7 +42,7 @@ class Workload:
         if outcome.costs_of:
             logger.warning("Plans have the costs of %s until %s is measured", outcome.costs_of, cluster["hardware"])
         with PlanSubscriber(self._log, self._name) as plans:
-            plans.wait(outcome.generation or 1, PLAN_SECONDS)
+            plans.get(outcome.generation or 1, PLAN_SECONDS)
 
     def change(self, tables: Sequence[dict[str, Any]]) -> None:
         """Publishes changed tables in the background."""

@@ -24,13 +24,13 @@ TABLES = [
 
 
 def main(bootstrap: str, registry: str) -> None:
-    log = Log(bootstrap, registry)
+    log = Log({"bootstrap.servers": bootstrap}, {"url": registry})
     changes = [{"cluster": CLUSTER}, *({"table": table} for table in TABLES)]
     outcome = WorkloadPublisher(log).publish_and_wait(workload_change("python-example", changes, "first_plan.py"))
     if isinstance(outcome, Rejected) or outcome.generation is None:
         sys.exit(f"No plan will follow: {outcome}")
     with PlanSubscriber(log, "python-example") as plans:
-        plan = plans.wait(outcome.generation, timeout_seconds=60)
+        plan = plans.get(outcome.generation, timeout=60)
     print(f"plan {plan['planId']}, predicted {plan['predictedMs']:.3f} ms a step")
     for shard in plan["shards"]:
         columns = f"columns {shard['columnOffset']} to {shard['columnOffset'] + shard['columns'] - 1}"

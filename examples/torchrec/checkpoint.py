@@ -30,7 +30,9 @@ from torchrec.modules.embedding_modules import EmbeddingBagCollection
 from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
 
 from shardtide.arguments import read_json
-from shardtide.torchrec import check_model, checkpoint, table_size, to_sharding_plan
+from shardtide.torchrec import checkpoint
+from shardtide.torchrec.conversions import to_sharding_plan
+from shardtide.torchrec.modules import check_model, table_size
 
 SAMPLES = 64
 

@@ -31,7 +31,8 @@ from torchrec.modules.embedding_modules import EmbeddingBagCollection
 from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
 
 from shardtide.log import Log
-from shardtide.torchrec import LogSource, PlanSource, ProgramSource, ShardtidePlanner
+from shardtide.torchrec import LogSource, ProgramSource, ShardtidePlanner
+from shardtide.torchrec.sources import PlanSource
 
 # Rows and columns of each table, by collection; each has a feature of its name.
 TABLES = {
@@ -150,7 +151,7 @@ def keep(net: Net, weights: dict[str, torch.Tensor]) -> None:
 
 def source(arguments: argparse.Namespace) -> PlanSource:
     if arguments.bootstrap_servers:
-        return LogSource(Log(arguments.bootstrap_servers, arguments.registry, arguments.prefix))
+        return LogSource(Log({"bootstrap.servers": arguments.bootstrap_servers}, {"url": arguments.registry}, arguments.prefix))
     return ProgramSource(arguments.program)
 
 

@@ -11,7 +11,8 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
 
 from shardtide.log import Log
-from shardtide.torchrec import changes, describe
+from shardtide.torchrec.changes import changes
+from shardtide.torchrec.descriptions import describe
 from shardtide.train import PlanFollower
 
 
@@ -30,7 +31,7 @@ class Model:
         pass
 
 
-plans = PlanFollower(Log(*sys.argv[1:4]), sys.argv[4])
+plans = PlanFollower(Log({"bootstrap.servers": sys.argv[1]}, {"url": sys.argv[2]}, sys.argv[3]), sys.argv[4])
 plans.start()
 plans.reports.flush(60)
 print("starts with", plans.running["planId"], flush=True)

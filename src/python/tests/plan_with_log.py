@@ -64,7 +64,7 @@ def attempt(name, net, source, timeout_seconds=60.0, fallback=None):
     print(json.dumps({"case": name, "seconds": time.monotonic() - begin, **found}), flush=True)
 
 
-log = Log(bootstrap_servers, registry_url, prefix)
+log = Log({"bootstrap.servers": bootstrap_servers}, {"url": registry_url}, prefix)
 first = model(a=(1000, 16), b=(500, 8))
 fallback = EmbeddingShardingPlanner(
     topology=Topology(world_size=2, compute_device="cpu", local_world_size=2), debug=False
@@ -78,8 +78,8 @@ attempt("rejected", model(a=(2000, 18)), LogSource(log), fallback=fallback)
 attempt("too large", model(a=(2**31, 16)), LogSource(log), fallback=fallback)
 # The latest plan has a table, c, that the workload has lost already.
 attempt("small again", model(a=(1000, 16)), LogSource(log))
-away = Log("127.0.0.1:1", registry_url, prefix, timeout_seconds=1)
+away = Log({"bootstrap.servers": "127.0.0.1:1"}, {"url": registry_url}, prefix, timeout_seconds=1)
 attempt("away", first, LogSource(away), 3, fallback)
 attempt("away without fallback", first, LogSource(away), 3)
-attempt("registry away", first, LogSource(Log(bootstrap_servers, "http://127.0.0.1:1", prefix)), 3, fallback)
-attempt("no planner", first, LogSource(Log(bootstrap_servers, registry_url, "never-started.")), 3, fallback)
+attempt("registry away", first, LogSource(Log({"bootstrap.servers": bootstrap_servers}, {"url": "http://127.0.0.1:1"}, prefix)), 3, fallback)
+attempt("no planner", first, LogSource(Log({"bootstrap.servers": bootstrap_servers}, {"url": registry_url}, "never-started.")), 3, fallback)

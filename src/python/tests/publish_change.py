@@ -35,7 +35,7 @@ change = {
     "changes": changes,
 }
 try:
-    publisher = WorkloadPublisher(Log(bootstrap_servers, registry_url, prefix, settings))
+    publisher = WorkloadPublisher(Log({"bootstrap.servers": bootstrap_servers, **settings}, {"url": registry_url}, prefix))
     for _ in range(2 if "--twice" in options else 1):
         print(publisher.publish_and_wait(change))
 except Exception as e:

@@ -302,7 +302,8 @@ if not MISSING:
 
     def sharded(tables: list[Table], description: dict[str, Any], optimizer: str, need_indices: bool = False) -> Any:
         """Returns a DistributedModelParallel with the weights of the unsharded model."""
-        from shardtide.torchrec import check_model, to_sharding_plan
+        from shardtide.torchrec.conversions import to_sharding_plan
+        from shardtide.torchrec.modules import check_model
 
         net = Net(tables, need_indices)
         check_model(net, description)

@@ -46,8 +46,8 @@ class Trained:
     """A sharded model and the dense optimizer that a program has."""
 
     def __init__(self, record, optimizer, dense=None):
-        description = torchrec.describe(
-            record, torchrec.table_modules(models.Net(TABLES)), devices_per_node=PER_NODE, device="cpu"
+        description = torchrec.descriptions.describe(
+            record, torchrec.modules.table_modules(models.Net(TABLES)), devices_per_node=PER_NODE, device="cpu"
         )
         self.model = models.sharded(TABLES, description, optimizer)
         self.dense = (dense or dense_optimizer)(self.model, optimizer)
@@ -116,7 +116,7 @@ def chain(folder, optimizer, number, pooled, unpooled):
 def elements(trained):
     """Returns the states of tables as if each weight had its own number, from all ranks; of copies, that of rank 0."""
     model = trained.model
-    running = torchrec.running_description(model)["plan"]
+    running = torchrec.conversions.running_description(model)["plan"]
     fused = {
         name.split(".")[-2]: next(iter(states.values()))
         for name, states in model.fused_optimizer.state_dict()["state"].items()
@@ -131,7 +131,7 @@ def elements(trained):
     found = {}
     for path in sorted(running):
         for table, sharding in sorted(running[path].items()):
-            whole = torch.zeros(torchrec.table_size(sharding))
+            whole = torch.zeros(torchrec.modules.table_size(sharding))
             if "shards" in sharding:
                 parts = iter(fused[table].local_shards() if table in fused else [])
                 for rank, shard in zip(sharding["ranks"], sharding["shards"]):
@@ -153,7 +153,7 @@ def place(shard):
 def means(before, trained, copies_by_row):
     """Returns what states are under a plan: the means of each shard's columns, and of copies of the table's."""
     found = {table: state.clone() for table, state in before.items()}
-    for tables in torchrec.running_description(trained.model)["plan"].values():
+    for tables in torchrec.conversions.running_description(trained.model)["plan"].values():
         for table, sharding in tables.items():
             whole = {"shard_offsets": [0, 0], "shard_sizes": list(before[table].shape)}
             for shard in sharding.get("shards", [whole] if copies_by_row else []):
@@ -180,7 +180,7 @@ def row_wise_pairs(folder, dense_by_row):
         expected = means(before, loaded, dense_by_row)
         for table, state in elements(loaded).items():
             torch.testing.assert_close(state, expected[table], msg=lambda m, t=table: f"state of {t}: {m}")
-        for module in torchrec.collections(loaded.model).values():
+        for module in torchrec.modules.collections(loaded.model).values():
             for _, optimizer in module.fused_optimizer.optimizers:
                 # Adam's correction depends on it. Copies are in no kernel that counts.
                 assert optimizer._emb_module.iter.item() == 2 or set(optimizer.params) <= copies, optimizer.params

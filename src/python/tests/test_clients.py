@@ -35,7 +35,7 @@ def setUpModule():
 
 
 def new_log(**more):
-    return Log(KAFKA, REGISTRY, PREFIX, **more)
+    return Log({"bootstrap.servers": KAFKA}, {"url": REGISTRY}, PREFIX, **more)
 
 
 def change(log):
@@ -51,6 +51,19 @@ def read_change(log, workload):
             if record is not None:
                 return {"topic": PREFIX + "workload-changes", "partition": record.partition, "offset": record.offset}
     raise AssertionError(f"No change of {workload}")
+
+
+class Addresses(unittest.TestCase):
+    def test_texts_of_the_last_version_warn_of_the_dicts(self):
+        with self.assertWarnsRegex(DeprecationWarning, "Log takes dicts: Log"):
+            old = Log(KAFKA, REGISTRY, PREFIX, {"client.id": "old"})
+        with old.reader("current-plans") as plans:
+            self.assertEqual(list(plans.all(PATIENCE)), [])
+
+    def test_wrong_ones_are_named(self):
+        for kafka, told in (({}, "kafka must have bootstrap.servers"), (None, "kafka must be an object with settings")):
+            with self.assertRaisesRegex(ValueError, told):
+                Log(kafka, {"url": REGISTRY})
 
 
 class Outcomes(unittest.TestCase):
@@ -78,7 +91,7 @@ class Outcomes(unittest.TestCase):
     def test_the_time_out_is_for_the_whole_call(self):
         """A broker that accepts connections and is silent; by itself, each call would wait for ten minutes."""
         with socket.create_server(("127.0.0.1", 0)) as silent:
-            log = Log(f"127.0.0.1:{silent.getsockname()[1]}", REGISTRY, PREFIX, timeout_seconds=600)
+            log = Log({"bootstrap.servers": f"127.0.0.1:{silent.getsockname()[1]}"}, {"url": REGISTRY}, PREFIX, timeout_seconds=600)
             with self.assertRaises((ConnectionError, TimeoutError)):
                 WorkloadPublisher(log).publish_and_wait(change(log), timeout_seconds=2)
             with self.assertRaisesRegex(TimeoutError, "was not written to .*workload-changes in time"):
@@ -190,8 +203,8 @@ class Plans(unittest.TestCase):
         log.publish("current-plans", workload, first)
         records.publish_bytes(log, "current-plans", garbage)
         with self.assertLogs("shardtide", "WARNING") as logs, PlanSubscriber(log, workload) as plans:
-            self.assertEqual(plans.first(PATIENCE)["planId"], "first")
-            self.assertIsNone(plans.take())
+            self.assertEqual(plans.get(timeout=PATIENCE)["planId"], "first")
+            self.assertIsNone(plans.poll())
             records.publish_bytes(log, "current-plans", garbage)
             log.publish("current-plans", workload, second)
             self.assertEqual(self.next(plans)["planId"], "second")
@@ -205,7 +218,7 @@ class Plans(unittest.TestCase):
     def next(self, plans):
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            plan = plans.take()
+            plan = plans.poll()
             if plan:
                 return plan
             time.sleep(0.01)
@@ -234,7 +247,7 @@ class Plans(unittest.TestCase):
         records.publish_bytes(log, "current-plans", [(workload.encode(), None)])
         with PlanSubscriber(log, workload) as plans:
             with self.assertRaisesRegex(LookupError, f"Workload {workload} has no plan on {PREFIX}current-plans"):
-                plans.first(PATIENCE)
+                plans.get(timeout=PATIENCE)
 
     def test_records_wait_for_the_registry(self):
         log = new_log()
@@ -242,7 +255,7 @@ class Plans(unittest.TestCase):
         log.publish("current-plans", workload, records.plan(log, workload, "p", [0, 1]))
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Faulty) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            behind = Log(KAFKA, f"http://127.0.0.1:{server.server_port}", PREFIX)
+            behind = Log({"bootstrap.servers": KAFKA}, {"url": f"http://127.0.0.1:{server.server_port}"}, PREFIX)
             Faulty.well = False
             with behind.reader("current-plans", key=workload) as reader:
                 with self.assertRaisesRegex(ConnectionError, "does not answer: 503"):
@@ -318,7 +331,7 @@ class Unreachable(unittest.TestCase):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{taken.getsockname()[1]}"
-        self.log = Log(self.address, REGISTRY, PREFIX, timeout_seconds=1)
+        self.log = Log({"bootstrap.servers": self.address}, {"url": REGISTRY}, PREFIX, timeout_seconds=1)
 
     def test_reading(self):
         with self.assertRaisesRegex(ConnectionError, f"Kafka at {self.address} does not answer: .*refused"):

@@ -423,7 +423,7 @@ class TorchEasyRec(unittest.TestCase):
         from torchrec.modules import mc_modules
         from torchrec.modules.mc_embedding_modules import ManagedCollisionEmbeddingBagCollection
 
-        from shardtide.torchrec import managed_storage
+        from shardtide.torchrec.fill import managed_storage
 
         policies = {
             "lfu": mc_modules.LFU_EvictionPolicy(),
@@ -689,7 +689,7 @@ class Checkpoint(unittest.TestCase):
             ManagedCollisionEmbeddingCollection,
         )
 
-        from shardtide.torchrec import managed_storage
+        from shardtide.torchrec.fill import managed_storage
 
         cpu = torch.device("cpu")
 
@@ -762,11 +762,11 @@ class Checkpoint(unittest.TestCase):
         folder = pathlib.Path(tempfile.mkdtemp())
         dist.init_process_group("gloo", init_method=f"file://{folder}/ranks", world_size=1, rank=0)
         try:
-            description = torchrec.describe(plan, modules="0", device="cpu")
+            description = torchrec.descriptions.describe(plan, modules="0", device="cpu")
             model = DistributedModelParallel(
                 net,
                 device=torch.device("cpu"),
-                plan=torchrec.to_sharding_plan(description),
+                plan=torchrec.conversions.to_sharding_plan(description),
                 sharders=[EmbeddingBagCollectionSharder()],
             )
             save(model, folder / "saved")

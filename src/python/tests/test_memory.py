@@ -20,9 +20,9 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "src/python"))
+sys.path[:0] = [str(ROOT / "src/python"), str(ROOT / "examples/torchrec")]
 
-from shardtide.torchrec import memory
+import step_memory
 from shardtide.train import measure_step_memory
 
 FOLDER = ROOT / "src/cli/src/test/resources/torchrec/memory"
@@ -83,7 +83,7 @@ def run(workloads, plans, out, ranks):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     files = ["--workloads", workloads, "--plans", plans, "--out", out]
-    command = [sys.executable, "-B", "-m", "shardtide.torchrec.memory", *files]
+    command = [sys.executable, "-B", str(ROOT / "examples/torchrec/step_memory.py"), *files]
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT / "src/python"),
@@ -165,7 +165,7 @@ class Refused(unittest.TestCase):
         (change_workload or (lambda _: None))(workload)
         (change_plan or (lambda _: None))(plan)
         with self.assertRaises(ValueError) as raised:
-            memory.check(workload, plan, ranks=2)
+            step_memory.check(workload, plan, ranks=2)
         return str(raised.exception)
 
     def test_what_it_cannot_train_is_named(self):

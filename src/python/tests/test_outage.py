@@ -112,7 +112,7 @@ class Outage(unittest.TestCase):
         records.create_topics(
             broker.address, [PREFIX + topic for topic in ("current-plans", "plan-status", "measured-costs")], 1
         )
-        log = Log(broker.address, REGISTRY, PREFIX)
+        log = Log({"bootstrap.servers": broker.address}, {"url": REGISTRY}, PREFIX)
         log.publish("current-plans", workload, records.plan(log, workload, "first", [0, 1]))
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -156,7 +156,7 @@ class Outage(unittest.TestCase):
         self.assertEqual(last["sent"] + last["dropped"], reported, "each report is sent or counted as dropped")
 
         broker.start()
-        log = Log(broker.address, REGISTRY, PREFIX)
+        log = Log({"bootstrap.servers": broker.address}, {"url": REGISTRY}, PREFIX)
         with log.reader("plan-status", key=workload) as reader:
             statuses = [(r.value["status"], r.value["planId"]) for r in reader.all(PATIENCE)]
         self.assertEqual(statuses, [("FINISHED_MOVING", "first"), ("FINISHED_MOVING", "second")])

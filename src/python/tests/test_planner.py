@@ -21,7 +21,8 @@ from unittest import mock
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/python"))
 
-from shardtide.torchrec import FileSource, LogSource, NotReshardable, PlanRefused, ProgramSource, publish
+from shardtide.torchrec import FileSource, LogSource, PlanRefused, ProgramSource, publish
+from shardtide.torchrec.changes import NotReshardable
 from shardtide.torchrec import planner as planner_module
 from shardtide.torchrec.modules import HOSTS_OF_A_NODE
 from shardtide.torchrec.sources import Wanted

@@ -16,7 +16,7 @@ try:
     import numpy as np
 
     from shardtide.profile import Profiler, TableProfile
-    from shardtide.profile.benchmark import SkewedIds, exact_cdf
+    from profile_benchmark import SkewedIds, exact_cdf
     from shardtide.profile.rows import RowSketch, RowUses
     from shardtide.profile.statistics import access_cdf, reuse_histogram
 except ModuleNotFoundError as e:

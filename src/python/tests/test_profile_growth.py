@@ -24,7 +24,7 @@ try:
     import numpy as np
 
     from shardtide.profile import HashTableProfile, Profiler
-    from shardtide.profile.benchmark import SkewedIds
+    from profile_benchmark import SkewedIds
     from shardtide.profile.growth import FirstPeriods
     from shardtide.profile.rows import ALL_HASHES
 except ModuleNotFoundError as e:

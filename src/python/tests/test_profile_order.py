@@ -18,7 +18,7 @@ try:
 
     from shardtide.profile import Profiler, RowOrder, TableProfile
     from shardtide.profile import __main__ as command
-    from shardtide.profile.benchmark import SkewedIds
+    from profile_benchmark import SkewedIds
     from shardtide.profile.order import file_name, spread, write
     from shardtide.profile.rows import RowCounts, RowSketch
 except ModuleNotFoundError as e:

@@ -9,13 +9,16 @@ import io
 import json
 import pathlib
 import random
+import shutil
+import ssl
 import struct
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
 import unittest.mock
-import urllib.request
 import uuid
 
 import avro.io
@@ -27,6 +30,7 @@ sys.path.insert(0, str(ROOT / "src/python"))
 import records
 import shardtide.log.reports as reports_module
 import shardtide.log.schemas as schemas_module
+from shardtide.errors import ShardtideError
 from shardtide.events import table_resized
 
 try:
@@ -252,7 +256,7 @@ def reported(topic, schema, report):
     with reports_module.TrainerReports(Log(), "w", "test", run="r") as reports:
         report(reports)
         assert reports.flush(PATIENCE)
-    schemas = schemas_module.Schemas("http://unused", urllib.request.build_opener())
+    schemas = schemas_module.Schemas({"url": "http://unused"})
     schemas._latest[topic] = (7, avro.schema.parse(schema))
     schemas._readers[topic, 7] = schemas_module._avro_reader(*[schemas._latest[topic][1]] * 2)
     return schemas.decode(topic, schemas.encode(*sent[0]))
@@ -316,7 +320,7 @@ HI = {"text": "hi"}
 
 class Decode(unittest.TestCase):
     def test_bytes_that_are_not_framed_are_refused(self):
-        schemas = schemas_module.Schemas("http://nowhere")
+        schemas = schemas_module.Schemas({"url": "http://nowhere"})
         for payload, problem in (
             (b"", "0 bytes that begin with nothing"),
             (b"\0\0\0\0", "4 bytes that begin with 00000000"),
@@ -385,7 +389,7 @@ class RegistryTest(unittest.TestCase):
     decoder = None
 
     def connect(self, user, timeout_seconds=schemas_module.REQUEST_SECONDS):
-        return schemas_module.Schemas(f"http://{user}{self.address}", None, timeout_seconds)
+        return schemas_module.Schemas({"url": f"http://{user}{self.address}"}, timeout_seconds)
 
     def setUp(self):
         class Handler(Guarded):
@@ -412,6 +416,48 @@ class Registry(RegistryTest):
             PermissionError, f"registry at http://{self.address} refuses this user: 401, Unauthorized; check the user"
         ):
             self.connect("").decode("t/x", b"\0\0\0\0\7\4hi")
+
+    def test_settings_are_those_of_confluents_client(self):
+        settings = {"url": f"http://{self.address}/", "basic.auth.user.info": "me:p@ss"}
+        self.assertEqual(schemas_module.Schemas(settings).decode("t/x", b"\0\0\0\0\7\4hi"), HI)
+        for wrong, told in (
+            ({"url": self.address, "user": "me"}, "only url, basic.auth.user.info, .*; got url, user"),
+            ({"basic.auth.user.info": "me:p"}, "registry must have url"),
+            ({"url": self.address, "ssl.ca.location": "none.pem"}, "ssl.ca.location of registry must be a file, got str"),
+            (self.address, "registry must be an object with some of url, "),
+        ):
+            with self.subTest(told), self.assertRaisesRegex(ValueError, told):
+                schemas_module.Schemas(wrong)
+
+    @unittest.skipUnless(shutil.which("openssl"), "openssl is not installed")
+    def test_a_certificate_of_ones_own_is_trusted_if_it_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            certificate, key = (f"{folder}/{name}.pem" for name in ("certificate", "key"))
+            command = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext"
+            alone = [*command.split(), "subjectAltName=IP:127.0.0.1", "-out", certificate, "-keyout", key]
+            subprocess.run(alone, check=True, capture_output=True)
+            server = Server(("127.0.0.1", 0), self.registry)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate, key)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.addCleanup(server.server_close)
+            self.addCleanup(server.shutdown)
+            settings = {"url": f"https://me:p%40ss@127.0.0.1:{server.server_port}"}
+            with self.assertRaisesRegex(ConnectionError, "certificate verify failed"):
+                schemas_module.Schemas(settings).decode("t/x", b"\0\0\0\0\7\4hi")
+            trusting = schemas_module.Schemas({**settings, "ssl.ca.location": certificate})
+            self.assertEqual(trusting.decode("t/x", b"\0\0\0\0\7\4hi"), HI)
+
+    def test_all_errors_are_shardtides(self):
+        for attempt in (
+            lambda: self.connect("").encode("t/x", HI),
+            lambda: self.schemas.encode("other", HI),
+            lambda: self.schemas.encode("proxied", HI),
+            lambda: self.schemas.encode("t/x", {"text": 1}),
+            lambda: self.schemas.decode("t/x", b"?"),
+        ):
+            self.assertRaises(ShardtideError, attempt)
 
     def test_a_schema_that_does_not_exist(self):
         with self.assertRaisesRegex(LookupError, "no /subjects/other-value/versions/latest.*Check the prefix"):
@@ -675,7 +721,7 @@ class BothDecoders(unittest.TestCase):
         for name, (*_, newest) in released():
             with self.subTest(name):
                 schema = avro.schema.parse(newest)
-                schemas = schemas_module.Schemas("http://unused")
+                schemas = schemas_module.Schemas({"url": "http://unused"})
                 schemas._latest["t"] = (7, schema)
                 body = schemas.encode("t", records.example(schema))[schemas_module.HEADER_BYTES :]
                 fast = schemas_module._fast_reader([newest], schema)

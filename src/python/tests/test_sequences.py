@@ -66,7 +66,7 @@ def trains_as_unsharded(names, optimizer):
     for name in names:
         unsharded = models.Unsharded(HSTU, optimizer, need_indices=True)
         plan = record(name, models.dist.get_world_size())
-        description = torchrec.describe(plan, torchrec.table_modules(models.Net(HSTU)), PER_NODE, device="cpu")
+        description = torchrec.descriptions.describe(plan, torchrec.modules.table_modules(models.Net(HSTU)), PER_NODE, device="cpu")
         model = models.sharded(HSTU, description, optimizer, need_indices=True)
         dense = models.DENSE[optimizer](list(models.dense_parameters(model).values()))
         share = models.SAMPLES // models.dist.get_world_size()
@@ -80,14 +80,14 @@ def trains_as_unsharded(names, optimizer):
                 models.torch.testing.assert_close(values, expected[output], rtol=1e-5, atol=1e-5, msg=output)
             unsharded.step(step)
             models.check_weights(model, unsharded)
-        assert torchrec.running_description(model)["plan"] == description["plan"]
+        assert torchrec.conversions.running_description(model)["plan"] == description["plan"]
 
 
 def reshards_pooled_tables_only(running, pooled, sequences):
     """Pooled tables move beside sequences that stay; a plan that changes sequences is refused, and nothing moves."""
     unsharded = models.Unsharded(HSTU, "adagrad")
     ranks = models.dist.get_world_size()
-    description = torchrec.describe_for(
+    description = torchrec.modules.describe_for(
         models.Net(HSTU), record(running, ranks), devices_per_node=PER_NODE, device="cpu"
     )
     model = models.sharded(HSTU, description, "adagrad")
@@ -98,7 +98,7 @@ def reshards_pooled_tables_only(running, pooled, sequences):
     try:
         resharder.prepare(record(sequences, ranks))
         raise AssertionError("must be refused")
-    except torchrec.NotReshardable as e:
+    except torchrec.changes.NotReshardable as e:
         refused = e.problems
     local_sends()
     prepared = resharder.prepare(record(pooled, ranks))
@@ -144,8 +144,8 @@ def refuses_what_torchrec_fails_on():
     tables = [Table("t", 10, 16, "sequences"), Table("u", 10, 16, "sequences")]
     for kind in ("table_wise", "column_wise", "table_column_wise", "row_wise", "table_row_wise", "grid_shard"):
         plan = models.plan([(tables[0], kind, 0), (tables[1], "row_wise", 0)], 4, PER_NODE)
-        description = torchrec.describe(plan, "sequences", PER_NODE, device="cpu")
-        problem = error(torchrec.check_model, models.Net(tables), description)
+        description = torchrec.descriptions.describe(plan, "sequences", PER_NODE, device="cpu")
+        problem = error(torchrec.modules.check_model, models.Net(tables), description)
         failure = error(lambda d=description: unchecked(models.Net(tables), d)(models.Batch(tables, 0)))
         if problem is None:
             assert failure is None, (kind, failure)
@@ -168,7 +168,7 @@ def unchecked(net, description):
         net,
         env=models.ShardingEnv.from_process_group(models.dist.GroupMember.WORLD),
         device=models.torch.device("cpu"),
-        plan=torchrec.to_sharding_plan(description),
+        plan=torchrec.conversions.to_sharding_plan(description),
         sharders=[models.EmbeddingCollectionSharder()],
     )
 
@@ -202,10 +202,10 @@ class Sequences(unittest.TestCase):
     def test_sequences_that_a_plan_leaves_out_are_named(self):
         net = models.Net(HSTU)
         plan = record("without copied sequences", 4)
-        description = torchrec.describe_for(net, plan, devices_per_node=PER_NODE)
+        description = torchrec.modules.describe_for(net, plan, devices_per_node=PER_NODE)
         del description["plan"]["sequences"]["action"], description["plan"]["sparse.sequences"]
         with self.assertRaises(ValueError) as raised:
-            torchrec.check_model(net, description)
+            torchrec.modules.check_model(net, description)
         self.assertEqual(
             str(raised.exception),
             'Table "action" of module "sequences" is not in the plan; must be all of the module;'
@@ -213,7 +213,7 @@ class Sequences(unittest.TestCase):
         )
         plan["shards"] = [shard for shard in plan["shards"] if shard["table"] != "item"]
         with self.assertRaisesRegex(ValueError, 'Table "item" of module "sequences" is not in the plan'):
-            torchrec.describe_for(net, plan, devices_per_node=PER_NODE)
+            torchrec.modules.describe_for(net, plan, devices_per_node=PER_NODE)
 
     def test_what_an_embedding_collection_cannot_do_is_refused(self):
         models.run(refuses_what_torchrec_fails_on, 4, PER_NODE)
@@ -222,7 +222,7 @@ class Sequences(unittest.TestCase):
         # FBGEMM has no kernel for unpooled tables of several widths, and TorchRec reads all outputs in one width.
         tables = [Table("t", 10, 16, "sequences"), Table("u", 10, 16, "sequences")]
         plan = models.plan([(table, "column_wise", i) for i, table in enumerate(tables)], 4, PER_NODE)
-        torchrec.describe_for(models.Net(tables), plan, devices_per_node=PER_NODE)
+        torchrec.modules.describe_for(models.Net(tables), plan, devices_per_node=PER_NODE)
         for shard in plan["shards"][2:]:
             shard["columns"], shard["columnOffset"] = (4, 0) if shard["columnOffset"] == 0 else (12, 4)
         with self.assertRaisesRegex(
@@ -230,19 +230,19 @@ class Sequences(unittest.TestCase):
             'EmbeddingCollection "sequences" has column_wise shards of 4 columns of table "u" and 8 columns of table'
             ' "t" and 12 columns of table "u"; must be of one width',
         ):
-            torchrec.describe_for(models.Net(tables), plan, devices_per_node=PER_NODE)
+            torchrec.modules.describe_for(models.Net(tables), plan, devices_per_node=PER_NODE)
 
     def test_copied_sequences_on_cpus_are_refused(self):
         tables = [Table("t", 10, 16, "sequences"), Table("u", 10, 16)]
         plan = models.plan([(table, "data_parallel", 0) for table in tables], 4, PER_NODE)
         net = models.Net(tables)
-        torchrec.describe_for(net, plan, devices_per_node=PER_NODE)
+        torchrec.modules.describe_for(net, plan, devices_per_node=PER_NODE)
         with self.assertRaisesRegex(ValueError, 'Table "t" of an EmbeddingCollection is data_parallel with the ker'):
-            torchrec.describe_for(net, plan, devices_per_node=PER_NODE, device="cpu")
+            torchrec.modules.describe_for(net, plan, devices_per_node=PER_NODE, device="cpu")
         plan = models.plan([(table, "row_wise", 0) for table in tables], 4, PER_NODE)
-        torchrec.describe_for(net, plan, devices_per_node=PER_NODE, device="cpu")
+        torchrec.modules.describe_for(net, plan, devices_per_node=PER_NODE, device="cpu")
         with self.assertRaisesRegex(ValueError, 'Table "t" of an EmbeddingCollection is row_wise with the kernel'):
-            torchrec.describe_for(net, plan, devices_per_node=PER_NODE, device="cpu", compute_kernel="dense")
+            torchrec.modules.describe_for(net, plan, devices_per_node=PER_NODE, device="cpu", compute_kernel="dense")
 
     def test_configs_that_need_row_wise_shards_or_more_are_refused(self):
         for options, kind, message in (
@@ -255,10 +255,10 @@ class Sequences(unittest.TestCase):
             net = models.nn.Module()
             net.sequences = models.EmbeddingCollection(tables=[models.EmbeddingConfig(**fields)])
             if message is None:
-                torchrec.describe_for(net, models.plan([(table, kind, 0)], 4, PER_NODE))
+                torchrec.modules.describe_for(net, models.plan([(table, kind, 0)], 4, PER_NODE))
             else:
                 with self.assertRaisesRegex(ValueError, f'Table "t" of EmbeddingCollection "sequences" {message}'):
-                    torchrec.describe_for(net, models.plan([(table, kind, 0)], 4, PER_NODE))
+                    torchrec.modules.describe_for(net, models.plan([(table, kind, 0)], 4, PER_NODE))
 
     def test_a_managed_collision_collection_is_refused(self):
         from torchrec.modules.mc_embedding_modules import ManagedCollisionEmbeddingCollection
@@ -280,7 +280,7 @@ class Sequences(unittest.TestCase):
             models.EmbeddingCollection(tables=[config]), ManagedCollisionCollection({"t": managed}, [config])
         )
         with self.assertRaisesRegex(ValueError, '"managed" is a ManagedCollisionEmbeddingCollection, which is not'):
-            torchrec.table_modules(net)
+            torchrec.modules.table_modules(net)
 
     def test_tables_of_sequences_are_published_with_what_torchrec_can_do(self):
         fields = {"name": "t", "num_embeddings": 10, "embedding_dim": 20, "feature_names": ["f"]}

@@ -6,6 +6,7 @@ Tests that need torch or torchrec are skipped where they are not installed.
 import contextlib
 import dataclasses
 import enum
+import importlib
 import importlib.util
 import inspect
 import io
@@ -105,9 +106,9 @@ def describe(case, shards, world_size, kernels="kernels"):
 
 
 def describe_plan(case, plan):
-    return torchrec.describe(
+    return torchrec.descriptions.describe(
         plan,
-        modules=case.get("modules", torchrec.DEFAULT_MODULE),
+        modules=case.get("modules", torchrec.descriptions.DEFAULT_MODULE),
         devices_per_node=case.get("devices_per_node", 8),
         reshardable=case.get("reshardable", False),
         compute_kernel=case.get("kernel", "fused"),
@@ -164,6 +165,20 @@ def without_sizes(description):
     }
 
 
+class Names(unittest.TestCase):
+    def test_those_of_the_last_version_warn_of_the_new_ones(self):
+        for name, module in torchrec._MOVED.items():
+            told = rf"shardtide.torchrec.{name} ends with the next version: shardtide.torchrec.{module}.{name}"
+            with self.subTest(name), self.assertWarnsRegex(DeprecationWarning, told):
+                found = getattr(torchrec, name)
+            self.assertIs(found, getattr(importlib.import_module(f"shardtide.torchrec.{module}"), name))
+
+    def test_those_of_this_version_are_there(self):
+        for name in torchrec.__all__:
+            self.assertTrue(hasattr(torchrec, name), name)
+        self.assertFalse(hasattr(torchrec, "plan"))
+
+
 class Descriptions(unittest.TestCase):
     def test_every_rule(self):
         for case in RULES["descriptions"]:
@@ -188,7 +203,7 @@ class Descriptions(unittest.TestCase):
                 self.assertEqual(of_line["workload"], "w")
                 self.assertEqual(describe_plan(case, json.loads(json.dumps(of_record))), of_record)
                 # Without its modules, a description keeps its own.
-                again = torchrec.describe(of_record, devices_per_node=case.get("devices_per_node", 8), device="cuda")
+                again = torchrec.descriptions.describe(of_record, devices_per_node=case.get("devices_per_node", 8), device="cuda")
                 self.assertEqual(list(again["plan"]), list(of_record["plan"]))
 
     def test_groups_codecs_and_fields_of_tables_are_those_of_the_line(self):
@@ -198,25 +213,25 @@ class Descriptions(unittest.TestCase):
             "replication": {"groups": 2, "layout": "STRIDED", "synchronizationSteps": 5, "synchronizationMs": 1.0},
             "codecs": [{"scope": "device", "direction": "forward", "codec": {"name": "fp16"}, "savedMs": 0.5}],
         }
-        expected = torchrec.describe(plan)
+        expected = torchrec.descriptions.describe(plan)
         self.assertEqual(expected["dmp_collection"]["node_group_size"], 2)
-        self.assertEqual(torchrec.describe(expected), expected)
+        self.assertEqual(torchrec.descriptions.describe(expected), expected)
         of_file = {
             **line(shards, 2),
             "replica_groups": {"groups": 2, "layout": "strided", "synchronization_steps": 5, "synchronization_ms": 1.0},
             "codecs": [{"scope": "device", "direction": "forward", "codec": "fp16", "saved_ms": 0.5}],
         }
         of_file["tables"][0].update(optimizer="adam", enforce_hbm=True)
-        found = torchrec.describe(of_file)
+        found = torchrec.descriptions.describe(of_file)
         for field in ("dmp_collection", "qcomms", "world_size"):
             self.assertEqual(found[field], expected[field])
         (tables,) = found["plan"].values()
         self.assertEqual((tables["a"]["optimizer"], tables["a"]["enforce_hbm"]), ("adam", True))
         of_one_group = [{"world_size": 2, "plan": of["plan"]} for of in (found, expected)]
-        self.assertEqual(torchrec.changes(*of_one_group), {"plan": {}, "moved_elements": 0})
+        self.assertEqual(torchrec.changes.changes(*of_one_group), {"plan": {}, "moved_elements": 0})
         with self.assertRaisesRegex(ValueError, 'Table "a" has the optimizer adam, which FBGEMM.s fused CPU kernels'):
-            torchrec.describe(of_file, device="cpu")
-        torchrec.describe(of_file, device="cpu", compute_kernel="dense")
+            torchrec.descriptions.describe(of_file, device="cpu")
+        torchrec.descriptions.describe(of_file, device="cpu", compute_kernel="dense")
 
     def test_what_is_no_plan_is_named(self):
         good = line([["a", "TABLE_WISE", 0, 8, 0, 10, 0]], 1)
@@ -256,10 +271,10 @@ class Descriptions(unittest.TestCase):
             ),
         ):
             with self.subTest(message), self.assertRaisesRegex(ValueError, message):
-                torchrec.describe(plan)
+                torchrec.descriptions.describe(plan)
             if "has no plan that fits" in message or "must be an object with fields" in message:
                 with self.subTest(message), self.assertRaisesRegex(ValueError, message):
-                    torchrec.to_sharding_plan(plan)
+                    torchrec.conversions.to_sharding_plan(plan)
 
     def test_a_copy_is_on_each_device(self):
         with self.assertRaises(ValueError) as raised:
@@ -279,7 +294,7 @@ class Descriptions(unittest.TestCase):
                         for module, tables in description["plan"].items()
                     }
                 )
-                dumped = torchrec.from_sharding_plan(plan, case["world_size"])
+                dumped = torchrec.conversions.from_sharding_plan(plan, case["world_size"])
                 self.assertEqual(dumped, without_sizes(description))
 
 
@@ -289,11 +304,11 @@ class Changes(unittest.TestCase):
             with self.subTest(case["rule"]):
                 running, wanted = both(case)
                 if "refused" in case:
-                    with self.assertRaises(torchrec.NotReshardable) as raised:
-                        torchrec.changes(running, wanted)
+                    with self.assertRaises(torchrec.changes.NotReshardable) as raised:
+                        torchrec.changes.changes(running, wanted)
                     self.assertEqual(raised.exception.problems, case["refused"])
                 else:
-                    found = torchrec.changes(running, wanted)
+                    found = torchrec.changes.changes(running, wanted)
                     changed = [table for tables in found["plan"].values() for table in tables]
                     self.assertEqual(sorted(changed), case["tables"])
                     self.assertEqual(found["moved_elements"], case["moved_elements"])
@@ -304,16 +319,16 @@ class Changes(unittest.TestCase):
         shards = [["a", "TABLE_WISE", 0, 8, 0, 10, 0]]
         running, wanted = describe({"modules": "x"}, shards, 1), describe({"modules": "y"}, shards, 1)
         with self.assertRaisesRegex(
-            torchrec.NotReshardable, "modules .'x'. and the new one for .'y'.; must be the same"
+            torchrec.changes.NotReshardable, "modules .'x'. and the new one for .'y'.; must be the same"
         ):
-            torchrec.changes(running, wanted)
+            torchrec.changes.changes(running, wanted)
 
 
 class ReshardCall(unittest.TestCase):
     """DistributedModelParallel.reshard as its releases declare it."""
 
     def call(self, method):
-        return method(**torchrec.reshard_call(inspect.signature(method), "a.b", {"t": 1}, 2**20))
+        return method(**torchrec.conversions.reshard_call(inspect.signature(method), "a.b", {"t": 1}, 2**20))
 
     def test_tables_of_modules_with_mebibytes(self):
         def reshard(changed_shard_to_params, sharded_module_fqn=None):
@@ -325,7 +340,7 @@ class ReshardCall(unittest.TestCase):
         def reshard(changed_shard_to_params, sharded_module_fqn=None):
             return sharded_module_fqn, list(changed_shard_to_params)
 
-        found = reshard(**torchrec.reshard_call(inspect.signature(reshard), "", {}, 0))
+        found = reshard(**torchrec.conversions.reshard_call(inspect.signature(reshard), "", {}, 0))
         self.assertEqual(found, (None, [""]))
 
     def test_an_older_release_is_refused(self):
@@ -365,23 +380,23 @@ class Models(unittest.TestCase):
     ALL = [*SHARDS, ["c", "TABLE_WISE", 0, 8, 0, 10, 0]]
 
     def check(self, modules, shards, model=MODEL):
-        torchrec.check_model(model, describe({"modules": modules}, shards, 1))
+        torchrec.modules.check_model(model, describe({"modules": modules}, shards, 1))
 
     def test_tables_are_found_in_all_collections(self):
-        self.assertEqual(torchrec.table_modules(self.MODEL), {"a": "sparse.x", "b": "sparse.y", "c": "sparse.x"})
+        self.assertEqual(torchrec.modules.table_modules(self.MODEL), {"a": "sparse.x", "b": "sparse.y", "c": "sparse.x"})
         wrapped = types.SimpleNamespace(_dmp_wrapped_module=None, module=self.MODEL)
-        self.assertEqual(torchrec.table_modules(wrapped), torchrec.table_modules(self.MODEL))
-        self.assertEqual(torchrec.table_modules(Module(tables={"a": (1, 4)})), {"a": ""})
+        self.assertEqual(torchrec.modules.table_modules(wrapped), torchrec.modules.table_modules(self.MODEL))
+        self.assertEqual(torchrec.modules.table_modules(Module(tables={"a": (1, 4)})), {"a": ""})
 
     def test_a_model_without_collections_or_with_a_table_twice_is_refused(self):
         with self.assertRaisesRegex(ValueError, "Module has no EmbeddingBagCollection"):
-            torchrec.table_modules(Module({"a": Module()}))
+            torchrec.modules.table_modules(Module({"a": Module()}))
         twice = Module({"x": Module(tables={"a": (1, 4)}), "y": Module(tables={"a": (1, 4)})})
         with self.assertRaisesRegex(ValueError, 'Table "a" is in modules "x" and "y"; must be in one'):
-            torchrec.table_modules(twice)
+            torchrec.modules.table_modules(twice)
 
     def test_a_plan_of_all_tables_is_accepted(self):
-        self.check(torchrec.table_modules(self.MODEL), self.ALL)
+        self.check(torchrec.modules.table_modules(self.MODEL), self.ALL)
 
     def test_a_plan_that_torchrec_computes_wrong_is_refused_with_its_mean_table(self):
         """Which those are, test_torchrec_real.py finds out."""
@@ -405,14 +420,14 @@ class Models(unittest.TestCase):
         with self.assertRaisesRegex(
             ValueError, f'Table "a" of module "m" has MEAN .* row_wise, so .* outputs of "b" .column_wise. too; {remedy}'
         ):
-            torchrec.describe_for(model(False), plan)
+            torchrec.modules.describe_for(model(False), plan)
         both = record([*rows("a"), *rows("b")], 2)
-        torchrec.describe_for(model(False), both)
+        torchrec.modules.describe_for(model(False), both)
         with self.assertRaisesRegex(ValueError, 'Table "a" of weighted module "m" .* divides by the sum of weights'):
-            torchrec.describe_for(model(True), both)
+            torchrec.modules.describe_for(model(True), both)
 
     def test_each_deviation_is_named(self):
-        paths = torchrec.table_modules(self.MODEL)
+        paths = torchrec.modules.table_modules(self.MODEL)
         for modules, shards, problem in (
             (
                 "sparse.z",
@@ -448,7 +463,7 @@ class Models(unittest.TestCase):
             "shards": [dict(zip(fields, shard)) for shard in self.ALL],
             "deviceCosts": [{}],
         }
-        found = torchrec.describe_for(self.MODEL, plan, device="cpu")
+        found = torchrec.modules.describe_for(self.MODEL, plan, device="cpu")
         self.assertEqual({path: list(tables) for path, tables in found["plan"].items()}, PATHS)
         self.assertEqual(found["plan"]["sparse.x"]["a"]["sharding_type"], "column_wise")
         self.assertNotIn("dmp_collection", found)
@@ -461,11 +476,11 @@ class Models(unittest.TestCase):
                 ("cluster", "backward", "fp16"),
             )
         ]
-        quantized = torchrec.describe_for(self.MODEL, {**plan, "codecs": codecs}, device="cpu")
+        quantized = torchrec.modules.describe_for(self.MODEL, {**plan, "codecs": codecs}, device="cpu")
         precisions = {"device": {"forward": "fp16", "backward": "bf16"}, "cluster": {"backward": "fp16"}}
         self.assertEqual(quantized, {**found, "qcomms": precisions})
         for layout, per_node, between in (("STRIDED", 1, False), ("CONSECUTIVE", 2, True)):
-            groups = torchrec.describe_for(
+            groups = torchrec.modules.describe_for(
                 self.MODEL,
                 {**plan, "deviceCosts": [{}] * 2, "replication": {"groups": 4, "layout": layout}},
                 devices_per_node=4,
@@ -480,11 +495,11 @@ class Models(unittest.TestCase):
                     "use_inter_host_allreduce": between,
                 },
             )
-            with self.assertRaisesRegex(torchrec.NotReshardable, "has replica groups; must be one, restart from a"):
-                torchrec.changes(found, groups)
+            with self.assertRaisesRegex(torchrec.changes.NotReshardable, "has replica groups; must be one, restart from a"):
+                torchrec.changes.changes(found, groups)
         plan["shards"] += [{**plan["shards"][0], "table": table} for table in ("z", "d")]
         with self.assertRaisesRegex(ValueError, "Tables d, z of the plan are not in the model; must be a plan of its"):
-            torchrec.describe_for(self.MODEL, plan)
+            torchrec.modules.describe_for(self.MODEL, plan)
 
     def test_hosts_are_equal_parts_of_a_node(self):
         for hosts in (3, 16, -2):
@@ -897,7 +912,7 @@ class Torch(unittest.TestCase):
                         continue
                     with self.subTest(case["rule"]):
                         # Checks that shards cover the tensor and do not overlap.
-                        spec = torchrec.to_sharding_spec(sharding)
+                        spec = torchrec.conversions.to_sharding_spec(sharding)
                         size = [
                             max(s["shard_offsets"][i] + s["shard_sizes"][i] for s in sharding["shards"]) for i in (0, 1)
                         ]
@@ -945,7 +960,7 @@ class TorchRec(unittest.TestCase):
             }
             shard = ["a", "TABLE_WISE", 0, 8, 0, 10, 0, share]
             description = describe({"kernels": {"a": decided}, "modules": "m"}, [shard], 1)
-            plan = torchrec.to_sharding_plan(description)
+            plan = torchrec.conversions.to_sharding_plan(description)
             made = plan.plan["m"]["a"]
             self.assertEqual(made.compute_kernel, kernel)
             self.assertEqual(made.output_dtype, output and DataType[output])
@@ -953,7 +968,7 @@ class TorchRec(unittest.TestCase):
             self.assertEqual(made.enforce_hbm, enforce or None)
             params = CacheParams(algorithm=algorithm and CacheAlgorithm[algorithm], load_factor=share)
             self.assertEqual(made.cache_params, params if share else None)
-            self.assertEqual(torchrec.from_sharding_plan(plan, 1), without_sizes(description))
+            self.assertEqual(torchrec.conversions.from_sharding_plan(plan, 1), without_sizes(description))
 
     def test_parameter_constraints_are_published(self):
         from torchrec.distributed.planner.types import ParameterConstraints
@@ -987,7 +1002,7 @@ class TorchRec(unittest.TestCase):
         for case in accepted():
             with self.subTest(case["rule"]):
                 description = describe(case, case["shards"], case["world_size"])
-                plan = torchrec.to_sharding_plan(description)
+                plan = torchrec.conversions.to_sharding_plan(description)
                 self.assertEqual(list(plan.plan), list(description["plan"]))
                 for module, tables in description["plan"].items():
                     for name, sharding in tables.items():
@@ -998,7 +1013,7 @@ class TorchRec(unittest.TestCase):
                         self.assertEqual(getattr(made.output_dtype, "name", None), sharding.get("output_dtype"))
                         if "shards" not in sharding:
                             self.assertIsNone(made.sharding_spec)
-                dumped = torchrec.from_sharding_plan(plan, case["world_size"])
+                dumped = torchrec.conversions.from_sharding_plan(plan, case["world_size"])
                 self.assertEqual(dumped, without_sizes(description))
 
 

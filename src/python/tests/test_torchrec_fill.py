@@ -78,11 +78,11 @@ def sharded(model, kind="row_wise"):
     """Returns the model under a plan of Shardtide on all ranks."""
     tables, ranks = {f"{path}_a": path for path in PATHS}, dist.get_world_size()
     plan = models.plan([(Table(name, SLOTS, 8), kind, 0) for name in tables], ranks, ranks)
-    description = torchrec.describe(plan, tables, devices_per_node=ranks, device="cpu")
+    description = torchrec.descriptions.describe(plan, tables, devices_per_node=ranks, device="cpu")
     return models.DistributedModelParallel(
         model,
         device=torch.device("cpu"),
-        plan=torchrec.to_sharding_plan(description),
+        plan=torchrec.conversions.to_sharding_plan(description),
         sharders=[ManagedCollisionEmbeddingBagCollectionSharder(), ManagedCollisionEmbeddingCollectionSharder()],
         init_data_parallel=False,
     )
@@ -308,7 +308,7 @@ class FillTest(unittest.TestCase):
             ),
         ):
             model = net(module)
-            storage = torchrec.managed_storage(model)
+            storage = torchrec.fill.managed_storage(model)
             self.assertEqual(storage, {"bags_a": expected, "sequences_a": expected})
             collections = [getattr(model, path)._managed_collision_collection for path in PATHS]
             configs = [config for collection in collections for config in collection.embedding_configs()]
@@ -317,13 +317,13 @@ class FillTest(unittest.TestCase):
             self.assertEqual([one["table"]["rows"] for one in change["changes"][1:]], [SLOTS] * 2)
         managed(model)["bags_a"]._eviction_policy = object()
         with self.assertRaisesRegex(ValueError, 'Table "bags_a" has the eviction policy object; must be one of SINGLE'):
-            torchrec.managed_storage(model)
+            torchrec.fill.managed_storage(model)
 
     def test_ids_of_a_sorting_module_of_any_ids_are_all_on_the_first_rank_which_is_said(self):
         self.assertEqual(models.run(ids_of_ranks, 2, 2, by_default), [7, 0])
         self.assertEqual(models.run(ids_of_ranks, 2, 2, sorting), [7, 6])
         said = "Table bags_a has a sorting managed collision module with the default input_hash_size, 2^63 - 1"
-        for function in (torchrec.FillCounter, torchrec.managed_storage):
+        for function in (torchrec.FillCounter, torchrec.fill.managed_storage):
             self.assertIn(said, self.warnings(function, by_default))
             self.assertNotIn("input_hash_size", self.warnings(function, sorting))
             self.assertEqual(self.warnings(function, hashing), "")

@@ -74,7 +74,7 @@ def sharded(net, shardings, sharders):
         net,
         env=models.ShardingEnv.from_process_group(dist.GroupMember.WORLD),
         device=CPU,
-        plan=torchrec.to_sharding_plan({"plan": shardings}),
+        plan=torchrec.conversions.to_sharding_plan({"plan": shardings}),
         sharders=sharders,
         init_data_parallel=True,
     )
@@ -121,7 +121,7 @@ def trained(kind, pooled, columns, samples, forward, backward):
         of_tables = [EmbeddingConfig(name=name, feature_names=[f"f_{name}"], **fields) for name in names]
         collection, sharder = EmbeddingCollection(tables=of_tables), EmbeddingCollectionSharder
     config = QCommsConfig(forward_precision=CommType(forward), backward_precision=CommType(backward))
-    description = torchrec.describe(plan(kind, columns, names), "e", devices_per_node=2, device="cpu")
+    description = torchrec.descriptions.describe(plan(kind, columns, names), "e", devices_per_node=2, device="cpu")
     registry = get_qcomm_codecs_registry(config, device=CPU)
     model = sharded(
         of(e=collection), description["plan"], [sharder(fused_params=sgd(), qcomm_codecs_registry=registry)]
@@ -228,7 +228,7 @@ class Codecs(unittest.TestCase):
         for scope, device, name in (("cluster", "cuda", "int8"), ("node", "cuda", "fp8"), ("device", "cpu", "fp8")):
             used = {"scope": scope, "direction": "backward", "codec": {"name": name}, "savedMs": 1.0}
             with self.assertRaisesRegex(ValueError, f"backward collectives of scope {scope} have codec {name}, which"):
-                torchrec.describe({**plan("table_wise"), "codecs": [used]}, "e", devices_per_node=2, device=device)
+                torchrec.descriptions.describe({**plan("table_wise"), "codecs": [used]}, "e", devices_per_node=2, device=device)
 
 
 # A collection that a model holds under two names.
@@ -243,7 +243,7 @@ def towers():
 def shared_training(folder, kind):
     """Trains both towers; returns whether both have the table, and what it is after a step and a checkpoint."""
     net = towers()
-    description = torchrec.describe_for(net, plan(kind), device="cpu", devices_per_node=2)
+    description = torchrec.modules.describe_for(net, plan(kind), device="cpu", devices_per_node=2)
     model = sharded(net, description["plan"], [EmbeddingBagCollectionSharder(fused_params=sgd())])
     fill(model)
     one, two = model.module.one.e, model.module.two.e
@@ -270,14 +270,14 @@ def shared_training(folder, kind):
 
 def under_the_second_alone():
     net = towers()
-    description = torchrec.describe(plan("table_wise"), "two.e", devices_per_node=2, device="cpu")
+    description = torchrec.descriptions.describe(plan("table_wise"), "two.e", devices_per_node=2, device="cpu")
     model = sharded(net, description["plan"], [EmbeddingBagCollectionSharder(fused_params=sgd())])
     return model.module.one.e is model.module.two.e
 
 
 def types_of_towers():
     net = towers()
-    description = torchrec.describe(plan("table_wise"), {"a": ["one.e", "two.e"]}, devices_per_node=2, device="cpu")
+    description = torchrec.descriptions.describe(plan("table_wise"), {"a": ["one.e", "two.e"]}, devices_per_node=2, device="cpu")
     model = sharded(net, description["plan"], [EmbeddingBagCollectionSharder(fused_params=sgd())])
     return model.module.one.e is model.module.two.e
 
@@ -288,7 +288,7 @@ class SharedOfEachRelease(unittest.TestCase):
         self.assertEqual(models.run(types_of_towers, 2, 2), modules._shards_once())
         with mock.patch.object(modules, "_shards_once", lambda: False):
             with self.assertRaisesRegex(ValueError, 'Modules "one.e", "two.e" are one collection, of which this Torch'):
-                torchrec.table_modules(towers())
+                torchrec.modules.table_modules(towers())
 
 
 @unittest.skipUnless(not models.WHY_NOT and modules._shards_once(), "TorchRec trains a copy for each name")
@@ -296,15 +296,15 @@ class Shared(unittest.TestCase):
     def test_it_is_one_table_that_is_published_once_and_planned_under_all_its_paths(self):
         change = publish.model_change("w", towers(), {"f_a": 1.0}, dict(CLUSTER))
         self.assertEqual([one["table"]["name"] for one in change["changes"] if "table" in one], ["a"])
-        self.assertEqual(torchrec.table_modules(towers()), {"a": ["one.e", "two.e"]})
-        self.assertEqual(list(torchrec.collections(towers())), ["one.e"])
+        self.assertEqual(torchrec.modules.table_modules(towers()), {"a": ["one.e", "two.e"]})
+        self.assertEqual(list(torchrec.modules.collections(towers())), ["one.e"])
         # TorchRec meets children in the order in which they were added.
         shared = bags()
-        self.assertEqual(list(torchrec.collections(of(z=of(e=shared), b=of(e=shared)))), ["z.e"])
-        found = torchrec.describe_for(towers(), plan("row_wise"), device="cpu", devices_per_node=2)
+        self.assertEqual(list(torchrec.modules.collections(of(z=of(e=shared), b=of(e=shared)))), ["z.e"])
+        found = torchrec.modules.describe_for(towers(), plan("row_wise"), device="cpu", devices_per_node=2)
         self.assertEqual(list(found["plan"]), ["one.e", "two.e"])
         self.assertEqual(found["plan"]["one.e"], found["plan"]["two.e"])
-        again = torchrec.describe_for(towers(), found, device="cpu", devices_per_node=2)
+        again = torchrec.modules.describe_for(towers(), found, device="cpu", devices_per_node=2)
         self.assertEqual(again["plan"], found["plan"])
 
     def test_it_is_trained_saved_and_resharded_as_one(self):
@@ -318,21 +318,21 @@ class Shared(unittest.TestCase):
 
     def test_torchrec_makes_two_of_it_under_the_second_path_alone_which_is_refused(self):
         self.assertFalse(models.run(under_the_second_alone, 2, 2))
-        second = torchrec.describe(plan("table_wise"), "two.e", devices_per_node=2, device="cpu")
+        second = torchrec.descriptions.describe(plan("table_wise"), "two.e", devices_per_node=2, device="cpu")
         with self.assertRaisesRegex(ValueError, 'Table "a" of module "one.e" is not in the plan'):
-            torchrec.check_model(towers(), second)
-        first = torchrec.describe(plan("table_wise"), "one.e", devices_per_node=2, device="cpu")
-        torchrec.check_model(towers(), first)
-        first["plan"]["two.e"] = torchrec.describe(plan("row_wise"), "x", devices_per_node=2, device="cpu")["plan"]["x"]
+            torchrec.modules.check_model(towers(), second)
+        first = torchrec.descriptions.describe(plan("table_wise"), "one.e", devices_per_node=2, device="cpu")
+        torchrec.modules.check_model(towers(), first)
+        first["plan"]["two.e"] = torchrec.descriptions.describe(plan("row_wise"), "x", devices_per_node=2, device="cpu")["plan"]["x"]
         with self.assertRaisesRegex(ValueError, 'Module "two.e" is the same as "one.e", with other shardings'):
-            torchrec.check_model(towers(), first)
+            torchrec.modules.check_model(towers(), first)
         with self.assertRaisesRegex(ValueError, 'Table "a" is in modules "one.e" and "two.e" with different shardings'):
-            torchrec.describe(first, devices_per_node=2)
+            torchrec.descriptions.describe(first, devices_per_node=2)
 
     def test_two_names_in_one_module_are_refused(self):
         shared = bags()
         with self.assertRaisesRegex(ValueError, 'Module "x" has one EmbeddingBagCollection as one and as two, of which'):
-            torchrec.collections(of(x=of(one=shared, two=shared)))
+            torchrec.modules.collections(of(x=of(one=shared, two=shared)))
 
 
 # Optimizers in the backward pass.
@@ -347,7 +347,7 @@ def in_backward():
 def step_of(kind):
     """Returns how much a row changes in a step of the optimizer in backward, 0.5, or of the dense one, 0.01."""
     net = in_backward()
-    description = torchrec.describe(plan(kind), "e", devices_per_node=2, device="cpu")
+    description = torchrec.descriptions.describe(plan(kind), "e", devices_per_node=2, device="cpu")
     model = sharded(net, description["plan"], [EmbeddingBagCollectionSharder()])
     fill(model)
     dense = [p for p in model.parameters() if not hasattr(p, "_in_backward_optimizers")]
@@ -370,9 +370,9 @@ class InBackward(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "Table a must be allowed one of table_wise, .*, got data_parallel"):
             publish.model_change("w", in_backward(), {"f_a": 1.0}, dict(CLUSTER), constraints=only)
         with self.assertRaisesRegex(ValueError, 'Table "a" of module "e" is data_parallel and has an optimizer in the'):
-            torchrec.describe_for(in_backward(), plan("data_parallel"), device="cuda", devices_per_node=2)
-        torchrec.describe_for(in_backward(), plan("table_wise"), device="cpu", devices_per_node=2)
-        torchrec.describe_for(of(e=bags()), plan("data_parallel"), device="cuda", devices_per_node=2)
+            torchrec.modules.describe_for(in_backward(), plan("data_parallel"), device="cuda", devices_per_node=2)
+        torchrec.modules.describe_for(in_backward(), plan("table_wise"), device="cpu", devices_per_node=2)
+        torchrec.modules.describe_for(of(e=bags()), plan("data_parallel"), device="cuda", devices_per_node=2)
 
 
 # Weights that a network computes.
@@ -380,7 +380,7 @@ class InBackward(unittest.TestCase):
 
 def gradients_of_weights(kind):
     net = of(e=weighted())
-    description = torchrec.describe(plan(kind), "e", devices_per_node=2, device="cpu")
+    description = torchrec.descriptions.describe(plan(kind), "e", devices_per_node=2, device="cpu")
     model = sharded(net, description["plan"], [EmbeddingBagCollectionSharder(fused_params=sgd())])
     fill(model)
     computed = torch.ones(4, requires_grad=True)
@@ -393,7 +393,7 @@ def processed():
 
 
 def gradients_of_processors(kind):
-    description = torchrec.describe(plan(kind), "e", devices_per_node=2, device="cpu")
+    description = torchrec.descriptions.describe(plan(kind), "e", devices_per_node=2, device="cpu")
     sharder = FeatureProcessedEmbeddingBagCollectionSharder(EmbeddingBagCollectionSharder(fused_params=sgd()))
     model = sharded(processed(), description["plan"], [sharder])
     output(model.module.e, ids([0, 1, 6, 7]))["f_a"].sum().backward()
@@ -434,7 +434,7 @@ class LearnedWeights(unittest.TestCase):
 def trains_on_cpus(data_type, output_type):
     """Trains a row-wise table, so that all ranks meet the error; returns whether its weights change."""
     net = of(e=bags(data_type=DataType[data_type]))
-    description = torchrec.describe(plan("row_wise"), "e", devices_per_node=2, device="cpu")
+    description = torchrec.descriptions.describe(plan("row_wise"), "e", devices_per_node=2, device="cpu")
     description["plan"]["e"]["a"]["output_dtype"] = output_type
     model = sharded(net, description["plan"], [EmbeddingBagCollectionSharder(fused_params=sgd())])
     before = output(model.module.e, ids([0, 7]))["f_a"]
@@ -452,14 +452,14 @@ class NumbersOnCpus(unittest.TestCase):
                 models.run(trains_on_cpus, 2, 2, data_type, "FP32")
             net = of(e=bags(data_type=DataType[data_type]))
             with self.assertRaisesRegex(ValueError, f'Table "a" has the data_type {data_type}, which FBGEMM.s CPU'):
-                torchrec.describe_for(net, plan("row_wise"), device="cpu", devices_per_node=2)
-            torchrec.describe_for(net, plan("row_wise"), device="cuda", devices_per_node=2)
+                torchrec.modules.describe_for(net, plan("row_wise"), device="cpu", devices_per_node=2)
+            torchrec.modules.describe_for(net, plan("row_wise"), device="cuda", devices_per_node=2)
         for output_type in ("BF16", "INT8"):
             with self.assertRaisesRegex(AssertionError, "not implemented for 'BFloat16'|only supported for cuda"):
                 models.run(trains_on_cpus, 2, 2, "FP32", output_type)
             kernel = {"table": "a", "kernel": {"outputType": output_type}, "enforceHbm": False}
             with self.assertRaisesRegex(ValueError, f'Table "a" has the output_dtype {output_type}, which FBGEMM.s CPU'):
-                torchrec.describe({**plan("row_wise"), "kernels": [kernel]}, "e", devices_per_node=2, device="cpu")
+                torchrec.descriptions.describe({**plan("row_wise"), "kernels": [kernel]}, "e", devices_per_node=2, device="cpu")
 
 
 # What TORCHREC.md says of training programs.
@@ -489,7 +489,7 @@ def blocks_of_equal_seeds(seed_of_rank):
 
 
 def row_wise(is_filled=True):
-    description = torchrec.describe(plan("row_wise"), "e", devices_per_node=2, device="cpu")
+    description = torchrec.descriptions.describe(plan("row_wise"), "e", devices_per_node=2, device="cpu")
     sharder = EmbeddingBagCollectionSharder(fused_params=sgd())
     model = sharded(of(e=bags()), description["plan"], [sharder])
     if is_filled:

@@ -352,7 +352,7 @@ class TorchRec(unittest.TestCase):
     @unittest.skipUnless(NODES_OF_HOSTS, "this TorchRec has nodes of one host")
     def test_a_plan_of_other_nodes_than_torchrec_has_is_refused(self):
         plan = {**NO_PLAN, "shards": [dict(zip(FIELDS, shard)) for shard in over_nodes(2)["shards"]]}
-        description = torchrec.describe(plan, modules="", devices_per_node=2)
+        description = torchrec.descriptions.describe(plan, modules="", devices_per_node=2)
         for environment, size in (
             ({"LOCAL_WORLD_SIZE": "1"}, 1),
             ({"LOCAL_WORLD_SIZE": "4"}, 4),
@@ -362,15 +362,15 @@ class TorchRec(unittest.TestCase):
                 mock.patch.dict(os.environ, environment),
                 self.assertRaisesRegex(ValueError, f"over 2 ranks of a node, and TorchRec splits them over {size} "),
             ):
-                torchrec.check_nodes(description)
+                torchrec.modules.check_nodes(description)
         for environment in ({"LOCAL_WORLD_SIZE": "2"}, {"LOCAL_WORLD_SIZE": "1", **dict.fromkeys(HOSTS_OF_A_NODE, "2")}):
             with mock.patch.dict(os.environ, environment):
-                torchrec.check_nodes(description)
+                torchrec.modules.check_nodes(description)
         with mock.patch.dict(os.environ, {"LOCAL_WORLD_SIZE": "1"}):
-            torchrec.check_nodes({**description, "dmp_collection": {}})
+            torchrec.modules.check_nodes({**description, "dmp_collection": {}})
         with mock.patch.dict(os.environ):
             os.environ.pop("LOCAL_WORLD_SIZE", None)
-            torchrec.check_nodes(description)
+            torchrec.modules.check_nodes(description)
 
     def test_row_wise_state_is_moved_and_loaded(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -560,23 +560,41 @@ class Subscribing(unittest.TestCase):
         log = FakeLog(plan("old"), ConnectionError("the registry is away"))
         with self.assertLogs("shardtide", "WARNING"), PlanSubscriber(log, "w") as plans:
             wait_for(lambda: plans.problem)
-            self.assertIsNone(plans.take(), "an older plan is not the latest")
+            self.assertIsNone(plans.poll(), "an older plan is not the latest")
             log.plans.append(plan("read again"))
-            self.assertEqual(plans.first(PATIENCE)["planId"], "read again")
+            self.assertEqual(plans.get(timeout=PATIENCE)["planId"], "read again")
             self.assertIsNone(plans.problem)
 
     def test_a_topic_that_is_read_again_gives_no_plan_twice(self):
         log = FakeLog(plan("old"), plan("first"), RuntimeError("the reader is broken"))
         with self.assertLogs("shardtide", "WARNING"), PlanSubscriber(log, "w") as plans:
-            self.assertEqual(plans.first(PATIENCE)["planId"], "read again")
-            self.assertIsNone(plans.take())
+            self.assertEqual(plans.get(timeout=PATIENCE)["planId"], "read again")
+            self.assertIsNone(plans.poll())
 
     def test_a_plan_of_a_generation(self):
         log = FakeLog(plan("first"))
         with PlanSubscriber(log, "w") as plans:
-            self.assertEqual(plans.wait(1, PATIENCE)["planId"], "first")
+            self.assertEqual(plans.get(1, PATIENCE)["planId"], "first")
             with self.assertRaisesRegex(TimeoutError, "Workload w has no plan of generation 2 after 0.1 s"):
-                plans.wait(2, 0.1)
+                plans.get(2, 0.1)
+
+    def test_a_poll_waits_for_a_plan_that_is_new(self):
+        log = FakeLog()
+        with PlanSubscriber(log, "w") as plans:
+            self.assertIsNone(plans.poll())
+            self.assertIsNone(plans.poll(0.05))
+            log.plans.append(plan("first"))
+            self.assertEqual(plans.poll(PATIENCE)["planId"], "first")
+            self.assertIsNone(plans.poll(0.05))
+
+    def test_names_of_the_last_version_warn_of_the_new_ones(self):
+        with PlanSubscriber(FakeLog(plan("first")), "w") as plans:
+            with self.assertWarnsRegex(DeprecationWarning, r"first ends with the next version: get\(timeout=...\)"):
+                self.assertEqual(plans.first(PATIENCE)["planId"], "first")
+            with self.assertWarnsRegex(DeprecationWarning, r"take ends with the next version: poll\(\)"):
+                self.assertIsNone(plans.take())
+            with self.assertWarnsRegex(DeprecationWarning, r"wait ends with the next version: get\("):
+                self.assertEqual(plans.wait(1, timeout_seconds=PATIENCE)["planId"], "first")
 
 
 if __name__ == "__main__":

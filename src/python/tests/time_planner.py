@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--prefix", default="shardtide.")
     arguments = parser.parse_args()
     if arguments.bootstrap_servers:
-        source = Timed(LogSource(Log(arguments.bootstrap_servers, arguments.registry, arguments.prefix)))
+        source = Timed(LogSource(Log({"bootstrap.servers": arguments.bootstrap_servers}, {"url": arguments.registry}, arguments.prefix)))
     else:
         source = Timed(ProgramSource(arguments.program, [one for one in arguments.arguments.split(",") if one]))
     os.environ["LOCAL_WORLD_SIZE"] = "8"

@@ -17,7 +17,7 @@ bootstrap_servers, registry_url, prefix, settings_file, workload = sys.argv[1:]
 logging.basicConfig(format="%(message)s")
 settings = json.loads(pathlib.Path(settings_file).read_text(encoding="utf-8"))
 try:
-    with PlanFollower(Log(bootstrap_servers, registry_url, prefix, settings), workload) as plans:
+    with PlanFollower(Log({"bootstrap.servers": bootstrap_servers, **settings}, {"url": registry_url}, prefix), workload) as plans:
         plan_id = plans.start()["planId"]
         device = {"computeMs": 1.0, "forwardCommMs": 1.0, "backwardCommMs": 1.0}
         plans.measured(step=10, steps=10, devices=[device] * len(plans.running["deviceCosts"]))

@@ -53,7 +53,7 @@ def main():
     if rank == 0:
         from shardtide.log import Log
 
-        log = Log(bootstrap_servers, registry_url, prefix)
+        log = Log({"bootstrap.servers": bootstrap_servers}, {"url": registry_url}, prefix)
     ended = threading.Event()
     if rank == 0:
         threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()

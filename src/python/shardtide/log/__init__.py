@@ -1,12 +1,12 @@
 """The planner's topics: publishers, subscribers of plans, reports of trainers.
 
-    log = Log("kafka-1:9092", "http://schema-registry:8081")
+    log = Log({"bootstrap.servers": "kafka-1:9092"}, {"url": "http://schema-registry:8081"})
     outcome = WorkloadPublisher(log).publish_and_wait(change)
     with PlanSubscriber(log, "feed-ranking") as plans, TrainerReports(log, "feed-ranking") as reports:
-        plan = plans.first(timeout_seconds=60)
+        plan = plans.get(timeout=60)
         reports.adopted(plan["planId"], step=0)
 
-Values are dicts with the fields of the schemas in avro/. `python -m shardtide.log` shows plans.
+Values are dicts with the fields of the schemas in avro/. Errors are those of shardtide.errors. `python -m shardtide.log` shows plans.
 """
 
 from shardtide.log.log import Log

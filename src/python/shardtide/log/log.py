@@ -2,9 +2,9 @@
 
 Works with the packages confluent-kafka and avro.
 
-Errors have the same types everywhere: ConnectionError if Kafka or the schema registry cannot be reached,
-PermissionError if the user lacks a right (the message names it), LookupError if there is no such topic or schema,
-UndecodableRecord and ValueError for values, and confluent_kafka.KafkaException for all else.
+Errors are those of shardtide.errors everywhere: Unreachable if Kafka or the schema registry cannot be reached,
+AccessDenied if the user lacks a right (the message names it), NotFound if there is no such topic or schema,
+InvalidRecord for values, and confluent_kafka.KafkaException for all else.
 """
 
 from __future__ import annotations
@@ -14,11 +14,15 @@ import math
 import re
 import threading
 import time
-import urllib.request
+import warnings
+from collections.abc import Mapping
 from typing import Any
 
-import confluent_kafka as kafka
+import confluent_kafka
+from confluent_kafka import KafkaError, KafkaException
 
+from shardtide.arguments import mapping
+from shardtide.errors import AccessDenied, NotFound, TimedOut, Unreachable
 from shardtide.log.records import Group, Reader, Sender
 from shardtide.log.schemas import REQUEST_SECONDS, Schemas
 
@@ -38,16 +42,16 @@ librdkafka_logger.setLevel(logging.CRITICAL + 1)
 
 LARGEST_RECORD_BYTES = 16 * 1024 * 1024
 
-_UNAUTHORIZED = (kafka.KafkaError.TOPIC_AUTHORIZATION_FAILED, kafka.KafkaError.CLUSTER_AUTHORIZATION_FAILED)
-_NO_TOPIC = (kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError._UNKNOWN_TOPIC)
-_REFUSED = (kafka.KafkaError._AUTHENTICATION, kafka.KafkaError.SASL_AUTHENTICATION_FAILED)
+_UNAUTHORIZED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+_NO_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)
+_REFUSED = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 _UNREACHABLE = (
-    kafka.KafkaError._TRANSPORT,
-    kafka.KafkaError._ALL_BROKERS_DOWN,
-    kafka.KafkaError._TIMED_OUT,
-    kafka.KafkaError._MSG_TIMED_OUT,
-    kafka.KafkaError._RESOLVE,
-    kafka.KafkaError._SSL,
+    KafkaError._TRANSPORT,
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._TIMED_OUT,
+    KafkaError._MSG_TIMED_OUT,
+    KafkaError._RESOLVE,
+    KafkaError._SSL,
 )
 
 # Before this version, librdkafka sends a nonce in SCRAM that brokers of Kafka 3.8.1 and later refuse.
@@ -57,42 +61,46 @@ _SCRAM_VERSION = (2, 6, 1)
 class Log:
     """A Kafka cluster with its schema registry. May be used by several threads.
 
-    bootstrap_servers: host:port, separated by commas
-    registry_url: address of the schema registry; https://user:password@host for basic authentication
+    kafka: settings of librdkafka, as confluent-kafka takes them: bootstrap.servers, and those for TLS and SASL
+    registry: settings of the registry, as confluent-kafka's client of it takes them; see Schemas
     prefix: prefix of the topics' names, as in the planner's settings
-    settings: settings of librdkafka, such as those for TLS and SASL
-    opener: opens the registry's addresses; see Schemas
     timeout_seconds: how long a call waits for Kafka, at least 1; for an answer of the registry, 5 s or less
+
+    Version 0.2.0's arguments, addresses as texts and settings, end with the next version.
     """
 
     def __init__(
         self,
-        bootstrap_servers: str,
-        registry_url: str,
+        kafka: Mapping[str, Any] | str,
+        registry: Mapping[str, Any] | str,
         prefix: str = "shardtide.",
-        settings: dict[str, Any] | None = None,
-        opener: urllib.request.OpenerDirector | None = None,
+        settings: Mapping[str, Any] | None = None,
         timeout_seconds: float = 30.0,
     ):
+        if isinstance(kafka, str) or isinstance(registry, str) or settings is not None:
+            warnings.warn(
+                "Log takes dicts: Log({'bootstrap.servers': ...}, {'url': ...})", DeprecationWarning, stacklevel=2
+            )
         if timeout_seconds < 1:
             raise ValueError(f"timeout_seconds must be at least 1, got {timeout_seconds}")
+        own = {"bootstrap.servers": kafka} if isinstance(kafka, str) else mapping(kafka, "kafka", "settings of librdkafka")
+        self._settings = {"error_cb": self._report, **own, **(settings or {})}
+        if not self._settings.get("bootstrap.servers"):
+            raise ValueError("kafka must have bootstrap.servers, as host:port, separated by commas")
         self.prefix = prefix
         self.timeout_seconds = timeout_seconds
-        self._schemas = Schemas(registry_url, opener, min(REQUEST_SECONDS, timeout_seconds))
-        self._address = bootstrap_servers
-        self._broker_error: kafka.KafkaError | None = None
-        self._settings = {
-            "bootstrap.servers": bootstrap_servers,
-            "error_cb": self._report,
-            **(settings or {}),
-        }
+        self._schemas = Schemas(
+            {"url": registry} if isinstance(registry, str) else registry, min(REQUEST_SECONDS, timeout_seconds)
+        )
+        self._address = str(self._settings["bootstrap.servers"])
+        self._broker_error: KafkaError | None = None
         self._publishing = threading.Lock()
         self._sender: Sender | None = None
 
     def publish(self, topic: str, key: str, value: dict[str, Any], until: float = math.inf) -> tuple[int, int]:
         """Writes a value and waits until all in-sync replicas have it; returns its partition and offset.
 
-        Fields that are left out take their defaults. After a ConnectionError, and a TimeoutError at the time until of
+        Fields that are left out take their defaults. After Unreachable, and TimedOut at the time until of
         time.monotonic(), it is not known whether the record is in the log.
         """
         if self._publishing.acquire(timeout=-1 if until == math.inf else max(0.0, until - time.monotonic())):
@@ -104,7 +112,7 @@ class Log:
                 self._publishing.release()
             if place is not None:
                 return place
-        raise TimeoutError(f"The record was not written to {self.prefix}{topic} in time")
+        raise TimedOut(f"The record was not written to {self.prefix}{topic} in time")
 
     def sender(self, timeout_seconds: float | None) -> Sender:
         """Returns a Sender of its own; without a timeout it tries for ever, without losing or repeating a record."""
@@ -145,9 +153,9 @@ class Log:
         """Returns the value of a topic's record; see Schemas.decode."""
         return self._schemas.decode(self.prefix + topic, payload)
 
-    def consumer(self, group: str) -> kafka.Consumer:
+    def consumer(self, group: str) -> confluent_kafka.Consumer:
         """Returns a consumer of committed records, to be closed. It joins no group unless it subscribes."""
-        return kafka.Consumer(
+        return confluent_kafka.Consumer(
             {
                 **self._settings,
                 "group.id": group,
@@ -160,9 +168,9 @@ class Log:
             logger=librdkafka_logger,
         )
 
-    def producer(self, timeout_seconds: float | None) -> kafka.Producer:
+    def producer(self, timeout_seconds: float | None) -> confluent_kafka.Producer:
         """Returns a producer that writes to all in-sync replicas."""
-        return kafka.Producer(
+        return confluent_kafka.Producer(
             {
                 # librdkafka's default puts a key on another partition than Kafka's Java clients do, and the planner
                 # expects all records of a workload on the partition of one number.
@@ -180,7 +188,7 @@ class Log:
             logger=librdkafka_logger,
         )
 
-    def problem(self, error: kafka.KafkaError, operation: str, topic: str, group: str | None = None) -> Exception:
+    def problem(self, error: KafkaError, operation: str, topic: str, group: str | None = None) -> Exception:
         """Returns the exception for an error of Kafka's.
 
         operation: the right that was needed: Read, Write or Describe
@@ -188,20 +196,20 @@ class Log:
         """
         name = self.prefix + topic
         role = ROLES.get(topic, "dashboard")
-        if error.code() == kafka.KafkaError.GROUP_AUTHORIZATION_FAILED:
-            return PermissionError(_missing("Describe", f"group {self.prefix}{group}", role))
+        if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+            return AccessDenied(_missing("Describe", f"group {self.prefix}{group}", role))
         if error.code() in _UNAUTHORIZED:
-            return PermissionError(_missing(operation, f"topic {name}", role))
+            return AccessDenied(_missing(operation, f"topic {name}", role))
         if error.code() in _NO_TOPIC:
-            return LookupError(
+            return NotFound(
                 f"There is no topic {name} at {self._address}; the planner creates its topics when it starts. Check the"
                 " prefix"
             )
         if self.refused or error.code() in _REFUSED:
-            return PermissionError(f"Kafka at {self._address} refuses this user: {self._reason(error)}{self._hint()}")
+            return AccessDenied(f"Kafka at {self._address} refuses this user: {self._reason(error)}{self._hint()}")
         if error.code() in _UNREACHABLE:
-            return ConnectionError(f"Kafka at {self._address} does not answer: {self._reason(error)}")
-        return kafka.KafkaException(error)
+            return Unreachable(f"Kafka at {self._address} does not answer: {self._reason(error)}")
+        return KafkaException(error)
 
     @property
     def broker_problem(self) -> str | None:
@@ -217,22 +225,22 @@ class Log:
         """Forgets what the brokers' connections reported."""
         self._broker_error = None
 
-    def _report(self, error: kafka.KafkaError) -> None:
+    def _report(self, error: KafkaError) -> None:
         # That all brokers are down follows from what was reported of each, which says why.
-        if error.code() != kafka.KafkaError._ALL_BROKERS_DOWN or self._broker_error is None:
+        if error.code() != KafkaError._ALL_BROKERS_DOWN or self._broker_error is None:
             self._broker_error = error
 
-    def _reason(self, error: kafka.KafkaError) -> str:
+    def _reason(self, error: KafkaError) -> str:
         # Without the time that it took, which differs each time.
         return re.sub(r" \(after [^()]*(\([^()]*\)[^()]*)*\)$", "", (self._broker_error or error).str())
 
     def _hint(self) -> str:
         mechanism = str(self._settings.get("sasl.mechanism", self._settings.get("sasl.mechanisms", "")))
-        version = tuple(int(number) for number in re.findall(r"\d+", kafka.libversion()[0])[:3])
+        version = tuple(int(number) for number in re.findall(r"\d+", confluent_kafka.libversion()[0])[:3])
         if not mechanism.startswith("SCRAM") or version >= _SCRAM_VERSION:
             return ""
         return (
-            f". The password may be right: librdkafka {kafka.libversion()[0]} cannot use {mechanism} with Kafka 3.8.1"
+            f". The password may be right: librdkafka {confluent_kafka.libversion()[0]} cannot use {mechanism} with Kafka 3.8.1"
             f" and later; install confluent-kafka {'.'.join(str(number) for number in _SCRAM_VERSION)} or later"
         )
 

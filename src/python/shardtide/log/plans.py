@@ -6,6 +6,9 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any, Callable
 
+from shardtide.errors import NotFound, TimedOut, Unreachable
+from shardtide.deprecation import deprecated
+
 if TYPE_CHECKING:
     from shardtide.log.log import Log
     from shardtide.log.records import Reader
@@ -39,46 +42,65 @@ class PlanSubscriber:
         self._thread = threading.Thread(target=self._read_all, name="shardtide-plans", daemon=True)
         self._thread.start()
 
+    def poll(self, timeout: float = 0.0) -> dict[str, Any] | None:
+        """Returns the latest ShardingPlan that was not returned before; None if none comes within a time.
+
+        timeout: the longest wait, in seconds; 0 never waits
+        """
+        with self._changed:
+            self._changed.wait_for(self._is_new, timeout)
+            return self._returned() if self._is_new() else None
+
+    def get(self, generation: int | None = None, timeout: float | None = None) -> dict[str, Any]:
+        """Returns the workload's plan, once the topic was read to its end.
+
+        generation: waits for a plan of this generation or of a later one
+        timeout: the longest wait, in seconds; that of the log unless given
+
+        NotFound if there is no topic, or no plan and no generation is waited for; TimedOut if the generation has none
+        in time; Unreachable if the topic was not read in time; AccessDenied.
+        """
+        seconds = self._log.timeout_seconds if timeout is None else timeout
+        with self._changed:
+            if generation is None:
+                if not self._wait(lambda: self._caught_up, seconds):
+                    raise self._error or Unreachable(
+                        f"The end of topic {self._log.prefix}{PLANS} was not reached within {seconds} s"
+                    )
+                if self._latest is None:
+                    raise NotFound(
+                        f"Workload {self._workload} has no plan on {self._log.prefix}{PLANS}; publish its tables and"
+                        " its cluster first"
+                    )
+            elif not self._wait(lambda: self._latest and self._latest["generation"] >= generation, seconds):
+                raise self._error or TimedOut(
+                    f"Workload {self._workload} has no plan of generation {generation} after {seconds} s; check that a"
+                    " planner runs and that the tables fit"
+                )
+            return self._returned()
+
+    @deprecated("poll()")
     def take(self) -> dict[str, Any] | None:
-        """Returns the latest ShardingPlan if it was not returned before, else None. Never waits."""
-        with self._changed:
-            if self._latest is None or self._latest["planId"] == self._taken:
-                return None
-            self._taken = self._latest["planId"]
-            return self._latest
+        """Version 0.2.0's name of poll()."""
+        return self.poll()
 
+    @deprecated("get(timeout=...)")
     def first(self, timeout_seconds: float) -> dict[str, Any]:
-        """Waits until the topic was read once, and returns the workload's plan.
+        """Version 0.2.0's name of get()."""
+        return self.get(timeout=timeout_seconds)
 
-        LookupError if there is none; ConnectionError if the topic was not read in time; PermissionError.
-        """
-        with self._changed:
-            if not self._wait(lambda: self._caught_up, timeout_seconds):
-                raise self._error or ConnectionError(
-                    f"The end of topic {self._log.prefix}{PLANS} was not reached within {timeout_seconds} s"
-                )
-            if self._latest is None:
-                raise LookupError(
-                    f"Workload {self._workload} has no plan on {self._log.prefix}{PLANS}; publish its tables and its"
-                    " cluster first"
-                )
-            self._taken = self._latest["planId"]
-            return self._latest
-
+    @deprecated("get(generation, timeout)")
     def wait(self, generation: int, timeout_seconds: float) -> dict[str, Any]:
-        """Waits for a plan of a generation or of a later one, and returns it.
+        """Version 0.2.0's name of get()."""
+        return self.get(generation, timeout_seconds)
 
-        TimeoutError if there is none in time; LookupError if there is no topic; PermissionError.
-        """
-        with self._changed:
-            if not self._wait(lambda: self._latest and self._latest["generation"] >= generation, timeout_seconds):
-                raise self._error or TimeoutError(
-                    f"Workload {self._workload} has no plan of generation {generation} after {timeout_seconds} s; check"
-                    " that a planner runs and that the tables fit"
-                )
-            assert self._latest is not None
-            self._taken = self._latest["planId"]
-            return self._latest
+    def _is_new(self) -> bool:
+        return self._latest is not None and self._latest["planId"] != self._taken
+
+    def _returned(self) -> dict[str, Any]:
+        assert self._latest is not None
+        self._taken = self._latest["planId"]
+        return self._latest
 
     def _wait(self, ready: Callable[[], object], timeout_seconds: float) -> bool:
         """Waits until something is ready, but not if waiting does not help."""

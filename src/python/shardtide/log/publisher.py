@@ -7,6 +7,7 @@ import time
 import uuid
 from typing import Any, NamedTuple
 
+from shardtide.errors import TimedOut
 from shardtide.events import check_distinct
 from shardtide.log.log import Log
 from shardtide.log.records import Group, Reader
@@ -92,7 +93,7 @@ class WorkloadPublisher:
                 found = outcome.poll()
                 if found is not None:
                     return found
-        raise TimeoutError(
+        raise TimedOut(
             f"No outcome within {timeout_seconds} s of the change at partition {partition}, offset {offset} of"
             f" {self._log.prefix}{CHANGES}; check that a planner runs"
         )

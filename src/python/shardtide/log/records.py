@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
 import confluent_kafka as kafka
 
+from shardtide.errors import Unreachable
 from shardtide.log.schemas import UndecidedSchema, UndecodableRecord
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ class Reader:
             if record is not None:
                 yield record
             elif time.monotonic() > end:
-                raise ConnectionError(
+                raise Unreachable(
                     f"The end of topic {self._log.prefix}{self._topic} was not reached within {timeout_seconds} s"
                 )
 

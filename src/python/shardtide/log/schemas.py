@@ -11,7 +11,9 @@ import base64
 import http.client
 import io
 import json
+import pathlib
 import queue
+import ssl
 import struct
 import threading
 import time
@@ -19,6 +21,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+from collections.abc import Mapping
 from typing import Any, Callable, NamedTuple
 
 import avro.errors
@@ -31,6 +34,8 @@ try:
 except ImportError:
     fastavro = None
 
+from shardtide.arguments import mapping, shown
+from shardtide.errors import AccessDenied, InvalidRecord, NotFound, Unreachable
 from shardtide.log.values import with_defaults
 
 HEADER_BYTES = 5
@@ -54,12 +59,21 @@ REMEMBERED_IDS = 1000
 
 QUOTED_CHARACTERS = 160
 
+SETTINGS = (
+    "url",
+    "basic.auth.user.info",
+    "ssl.ca.location",
+    "ssl.certificate.location",
+    "ssl.key.location",
+    "ssl.key.password",
+)
 
-class UndecodableRecord(ValueError):
+
+class UndecodableRecord(InvalidRecord):
     """A record is not in the registry's framing, its schema cannot be had, or its bytes are not a value of the topic."""
 
 
-class UndecidedSchema(ConnectionError):
+class UndecidedSchema(Unreachable):
     """The registry gives other schemas than that of a record, and may still give this one; ask again soon."""
 
 
@@ -74,23 +88,25 @@ class _OddId(NamedTuple):
 class Schemas:
     """A client of a schema registry. It only reads: the planner registers schemas.
 
-    registry_url: address of the registry; https://user:password@host for basic authentication
-    opener: opens HTTP requests; for TLS with your own certificates, one of urllib.request.build_opener
+    registry: url, address of the registry, as https://user:password@host for basic authentication, or with
+        basic.auth.user.info, user:password; ssl.ca.location, ssl.certificate.location, ssl.key.location and
+        ssl.key.password are of files in PEM, for TLS with certificates of your own
     timeout_seconds: the longest time from a request to the end of its answer
     """
 
-    def __init__(
-        self,
-        registry_url: str,
-        opener: urllib.request.OpenerDirector | None = None,
-        timeout_seconds: float = REQUEST_SECONDS,
-    ):
-        address = urllib.parse.urlsplit(registry_url.rstrip("/"))
+    def __init__(self, registry: Mapping[str, Any], timeout_seconds: float = REQUEST_SECONDS):
+        settings = mapping(registry, "registry", f"some of {', '.join(SETTINGS)}")
+        unknown = sorted(set(settings).difference(SETTINGS))
+        if unknown or not isinstance(settings.get("url"), str):
+            raise ValueError(f"registry must have url, and only {', '.join(SETTINGS)}; got {', '.join(settings)}")
+        address = urllib.parse.urlsplit(settings["url"].rstrip("/"))
         self._url = address._replace(netloc=address.netloc.rpartition("@")[2]).geturl()
-        self._opener = opener or urllib.request.build_opener()
+        self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=_tls(settings)))
         self._timeout_seconds = timeout_seconds
-        if address.username:
+        user = settings.get("basic.auth.user.info")
+        if user is None and address.username:
             user = f"{urllib.parse.unquote(address.username)}:{urllib.parse.unquote(address.password or '')}"
+        if user is not None:
             self._opener.addheaders.append(("Authorization", "Basic " + base64.b64encode(user.encode()).decode()))
         self._latest: dict[str, tuple[int, avro.schema.Schema]] = {}
         self._readers: dict[tuple[str, int], Callable[[bytes], Any]] = {}
@@ -240,8 +256,8 @@ class Schemas:
             raise self._strange(ValueError(f"no schema in {_quoted(str(found))}"))
         return str(found["schema"])
 
-    def _strange(self, error: Exception) -> ConnectionError:
-        return ConnectionError(
+    def _strange(self, error: Exception) -> Unreachable:
+        return Unreachable(
             f"The schema registry at {self._url} answers what no registry does: {_short(error)}; {_CHECK_ADDRESS}"
         )
 
@@ -261,8 +277,8 @@ class Schemas:
             raise answer
         return answer
 
-    def _late(self) -> ConnectionError:
-        return ConnectionError(
+    def _late(self) -> Unreachable:
+        return Unreachable(
             f"The schema registry at {self._url} does not answer: no complete answer within {self._timeout_seconds} s;"
             f" {_CHECK_ADDRESS}"
         )
@@ -280,7 +296,7 @@ class Schemas:
                         return self._late()
                     body += chunk
         except (OSError, http.client.HTTPException, ValueError) as e:
-            return ConnectionError(f"The schema registry at {self._url} does not answer: {_short(e)}; {_CHECK_ADDRESS}")
+            return Unreachable(f"The schema registry at {self._url} does not answer: {_short(e)}; {_CHECK_ADDRESS}")
         try:
             found = json.loads(body)
         except ValueError:
@@ -299,14 +315,26 @@ class Schemas:
                 if status == 401
                 else "this user needs the right to read its schemas"
             )
-            return PermissionError(f"The schema registry at {self._url} refuses this user: {answer}; {advice}")
+            return AccessDenied(f"The schema registry at {self._url} refuses this user: {answer}; {advice}")
         if status == 404 and code in NOT_FOUND_CODES:
-            return LookupError(
+            return NotFound(
                 f"The schema registry at {self._url} has no {path} ({answer}); it has the schemas of a planner's topics"
                 " once the planner has started. Check the prefix"
             )
         advice = "try again later" if status in (408, 429) or status >= 500 else _CHECK_ADDRESS
-        return ConnectionError(f"The schema registry at {self._url} does not answer: {answer}; {advice}")
+        return Unreachable(f"The schema registry at {self._url} does not answer: {answer}; {advice}")
+
+
+def _tls(settings: Mapping[str, Any]) -> ssl.SSLContext:
+    """Returns how to trust the registry, and how to be known to it; ssl.SSLError if a file is not in PEM."""
+    for name in ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location"):
+        if settings.get(name) is not None and not pathlib.Path(settings[name]).is_file():
+            raise ValueError(f"{name} of registry must be a file, got {shown(settings[name])}")
+    context = ssl.create_default_context(cafile=settings.get("ssl.ca.location"))
+    certificate = settings.get("ssl.certificate.location")
+    if certificate is not None:
+        context.load_cert_chain(certificate, settings.get("ssl.key.location"), settings.get("ssl.key.password"))
+    return context
 
 
 _CHECK_ADDRESS = "check that the address is a schema registry's"

@@ -12,6 +12,7 @@ from typing import Any
 import avro.schema
 
 from shardtide.arguments import check_text, plain, shown
+from shardtide.errors import InvalidRecord
 
 BITS = {"int": 32, "long": 64}
 
@@ -37,7 +38,7 @@ def with_defaults(schema: avro.schema.Schema, value: Any, path: str = "") -> Any
 
     path: of the value, for messages: such as changes[0].table
 
-    ValueError names the field, what is expected, and the value with its type.
+    InvalidRecord names the field, what is expected, and the value with its type.
     """
     value = plain(value)
     if schema.type == "record":
@@ -63,10 +64,10 @@ def _record(schema: Any, value: Any, path: str) -> dict[str, Any]:
     begin = f"{path}: " if path else ""
     names = ", ".join(field.name for field in schema.fields)
     if not isinstance(value, Mapping):
-        raise ValueError(f"{begin}{schema.name} must be a dict with {names}, got {shown(value)}")
+        raise InvalidRecord(f"{begin}{schema.name} must be a dict with {names}, got {shown(value)}")
     unknown = value.keys() - {field.name for field in schema.fields}
     if unknown:
-        raise ValueError(f"{begin}{schema.name} has no field {', '.join(sorted(map(str, unknown)))}; expected {names}")
+        raise InvalidRecord(f"{begin}{schema.name} has no field {', '.join(sorted(map(str, unknown)))}; expected {names}")
     complete = {}
     for field in schema.fields:
         if field.name in value:
@@ -77,7 +78,7 @@ def _record(schema: Any, value: Any, path: str) -> dict[str, Any]:
             is_bytes = field.type.type == "bytes"
             complete[field.name] = field.default.encode("iso-8859-1") if is_bytes else field.default
         else:
-            raise ValueError(f"{begin}{schema.name} needs {field.name}: {field.doc}")
+            raise InvalidRecord(f"{begin}{schema.name} needs {field.name}: {field.doc}")
     return complete
 
 
@@ -92,7 +93,7 @@ def _branch(schema: Any, value: Any, path: str) -> Any:
         if len(records) == 1:
             return with_defaults(records[0], value, path)
         begin = f"{path}: a" if path else "A"
-        raise ValueError(
+        raise InvalidRecord(
             f"{begin} value with the fields {', '.join(sorted(map(str, value))) or 'none'}; expected those of one of "
             + ", ".join(f"{branch.name} ({', '.join(field.name for field in branch.fields)})" for branch in records)
         )
@@ -145,5 +146,5 @@ def _expected(schema: Any) -> str:
     return EXPECTED.get(schema.type, str(schema.type))
 
 
-def _invalid(path: str, expected: str, value: Any) -> ValueError:
-    return ValueError(f"{path or 'The value'} must be {expected}, got {shown(value)}")
+def _invalid(path: str, expected: str, value: Any) -> InvalidRecord:
+    return InvalidRecord(f"{path or 'The value'} must be {expected}, got {shown(value)}")

@@ -12,7 +12,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NoReturn
 
-from shardtide.profile.benchmark import benchmark, growth_benchmark
 from shardtide.profile.files import DAY_SECONDS, Times, files_of, read
 from shardtide.profile.growth import TableGrowth
 from shardtide.profile.order import file_name
@@ -31,12 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command with these arguments, those of the process unless given."""
     options = _parse(arguments)
     try:
-        if options.benchmark:
-            _print_table(list(benchmark(options.batches)))
-            print()
-            _print_table(list(growth_benchmark(options.batches)))
-        else:
-            _profile(options)
+        _profile(options)
     except (ValueError, OSError, MemoryError) as e:
         sys.exit(f"shardtide.profile: {e}")
     except KeyboardInterrupt:
@@ -59,7 +53,7 @@ def _profile(options: argparse.Namespace) -> None:
     _read_all(profiler, options.files, periods)
     uses, growths = profiler.results(), periods.growth(profiler)
     if uses:
-        _print_table([_HEADER, *(_line(use) for use in uses.values())])
+        print_table([_HEADER, *(_line(use) for use in uses.values())])
     if uses and growths:
         print()
     if growths:
@@ -172,7 +166,7 @@ def _read_all(profiler: Profiler, given: Sequence[Path], periods: _Periods) -> N
 def _print_growth(growths: dict[str, TableGrowth], labels: Sequence[str]) -> None:
     """Prints a line for each hash table; then for each its periods, its hit shares, and its `storage` to publish."""
     header = ["hash table", "samples", "lookups", "pooling", "ids", "error", "new ids/day", "median of"]
-    _print_table([header, *(_growth_line(growth) for growth in growths.values())])
+    print_table([header, *(_growth_line(growth) for growth in growths.values())])
     for growth in growths.values():
         print(f"\n{growth.name}: new ids by period")
         lines = [["period", "lookups", "new ids", "error", "ids so far", "error"]]
@@ -187,10 +181,10 @@ def _print_growth(growths: dict[str, TableGrowth], labels: Sequence[str]) -> Non
                     _error(period.ids_error),
                 ]
             )
-        _print_table(lines)
+        print_table(lines)
         print(f"\n{growth.name}: share of lookups that find their id, by the ids that the table keeps")
         shares = zip(growth.capacities(), growth.hit_shares)
-        _print_table([["ids kept", "hit share"], *([f"{kept:,}", f"{share:.4f}"] for kept, share in shares)])
+        print_table([["ids kept", "hit share"], *([f"{kept:,}", f"{share:.4f}"] for kept, share in shares)])
         print(f"\n{growth.name}: to publish\n" + json.dumps({"storage": growth.storage()}))
 
 
@@ -233,7 +227,7 @@ def _line(use: TableUse) -> list[str]:
     ]
 
 
-def _print_table(lines: Sequence[Sequence[str]]) -> None:
+def print_table(lines: Sequence[Sequence[str]]) -> None:
     """Prints lines in columns, the first one aligned to the left."""
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     for line in lines:
@@ -292,12 +286,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--memory-mib", type=int, default=DEFAULT_MEMORY_BYTES // 2**20, help="memory of a table (default: 128)"
     )
-    parser.add_argument("--benchmark", action="store_true", help="measure speed and error on random ids, without files")
-    parser.add_argument("--batches", type=int, default=100, help="millions of ids of the benchmark (default: 100)")
     options = parser.parse_args(arguments)
-    if options.benchmark and (options.files or options.rows or options.growth or options.batches < 2):
-        parser.error("--benchmark must come without files, --rows and --growth, and with --batches of at least 2")
-    if not options.benchmark and not (options.files and (options.rows or options.growth)):
+    if not (options.files and (options.rows or options.growth)):
         parser.error("a FILE and --rows TABLE=ROWS or --growth TABLE are expected; --help says more")
     if bool(options.growth) != (options.period is not None):
         parser.error("--growth and --period must come together")

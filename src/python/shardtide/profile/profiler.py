@@ -105,7 +105,7 @@ class TableProfile(StreamProfile):
     that reads a part of the stream has its own, and one merges them.
 
     The error of a sketch, against exact counts of the same stream, is in the result. With the default memory, entries
-    of the access CDF were off by at most 0.003 on 100 million skewed ids of 1 billion rows (`--benchmark`), and by
+    of the access CDF were off by at most 0.003 on 100 million skewed ids of 1 billion rows, and by
     0.006 on the least favourable orders of 30 million (sorted, rare rows first). It falls with the square root of
     memory.
 

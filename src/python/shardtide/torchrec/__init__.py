@@ -1,53 +1,60 @@
-"""Plans of Shardtide as TorchRec's sharding plans, and back; tables of a collection as a workload.
+"""Plans of Shardtide for TorchRec: a planner, the sources of its plans, and resharding between steps.
 
-`python -m shardtide.torchrec.publish` publishes the tables of EmbeddingBagCollections and EmbeddingCollections. A
-description is a dict that JSON can represent: the object that `./shardtide plan --format torchrec` and `watch --format
-torchrec` write on each line, with TorchRec's own names and layout under "plan". What makes TorchRec's objects of it
-imports torch and torchrec when it is called. ShardtidePlanner stands in for TorchRec's own planner. FillCounter counts
-how full tables of managed collision modules are, and managed_storage describes them.
+    planner = ShardtidePlanner(LogSource(log), "feed", cluster, lookups)
+
+`checkpoint` saves a sharded model and loads it under another plan, `publish` publishes a model's tables, `descriptions`
+and `conversions` make TorchRec's objects of a plan's description: the object that `./shardtide plan --format torchrec`
+and `watch --format torchrec` write on each line, with TorchRec's own names and layout under "plan". What makes
+TorchRec's objects imports torch and torchrec when it is called.
 """
 
-from shardtide.torchrec.changes import NotReshardable, changes
-from shardtide.torchrec.conversions import (
-    from_sharding_plan,
-    reshard_call,
-    running_description,
-    to_module_plan,
-    to_sharding_plan,
-    to_sharding_spec,
-)
-from shardtide.torchrec.descriptions import DEFAULT_MODULE, describe
-from shardtide.torchrec.fill import FillCounter, managed_storage
-from shardtide.torchrec.modules import check_model, check_nodes, collections, describe_for, table_modules, table_size
+from __future__ import annotations
+
+import importlib
+import warnings
+from typing import Any
+
+from shardtide.torchrec.fill import FillCounter
 from shardtide.torchrec.planner import ShardtidePlanner
-from shardtide.torchrec.resharder import TorchRecResharder, drain_pipeline
-from shardtide.torchrec.sources import FileSource, LogSource, PlanRefused, PlanSource, ProgramSource
+from shardtide.torchrec.resharder import TorchRecResharder
+from shardtide.torchrec.sources import FileSource, LogSource, PlanRefused, ProgramSource
 
 __all__ = [
-    "DEFAULT_MODULE",
     "FileSource",
     "FillCounter",
     "LogSource",
-    "NotReshardable",
     "PlanRefused",
-    "PlanSource",
     "ProgramSource",
     "ShardtidePlanner",
     "TorchRecResharder",
-    "changes",
-    "check_model",
-    "check_nodes",
-    "collections",
-    "describe",
-    "describe_for",
-    "drain_pipeline",
-    "from_sharding_plan",
-    "managed_storage",
-    "reshard_call",
-    "running_description",
-    "table_modules",
-    "table_size",
-    "to_module_plan",
-    "to_sharding_plan",
-    "to_sharding_spec",
+    "checkpoint",
 ]
+
+# Of version 0.2.0: where each of its other names is now; `changes` is a module.
+_MOVED = {
+    "DEFAULT_MODULE": "descriptions",
+    "NotReshardable": "changes",
+    "check_model": "modules",
+    "collections": "modules",
+    "describe": "descriptions",
+    "describe_for": "modules",
+    "drain_pipeline": "resharder",
+    "from_sharding_plan": "conversions",
+    "reshard_call": "conversions",
+    "running_description": "conversions",
+    "table_modules": "modules",
+    "table_size": "modules",
+    "to_module_plan": "conversions",
+    "to_sharding_plan": "conversions",
+    "to_sharding_spec": "conversions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "checkpoint":
+        return importlib.import_module("shardtide.torchrec.checkpoint")
+    if name not in _MOVED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = f"shardtide.torchrec.{_MOVED[name]}"
+    warnings.warn(f"{__name__}.{name} ends with the next version: {module}.{name}", DeprecationWarning, stacklevel=2)
+    return getattr(importlib.import_module(module), name)

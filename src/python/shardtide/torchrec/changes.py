@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from shardtide.errors import ShardtideError
 from shardtide.torchrec.descriptions import COLUMN_KINDS
 from shardtide.torchrec.modules import table_size
 
@@ -13,7 +14,7 @@ _KERNEL_FIELDS = ("compute_kernel", "enforce_hbm", "stochastic_rounding", "outpu
 _KEPT = ("optimizer", "enforce_hbm")
 
 
-class NotReshardable(ValueError):
+class NotReshardable(ShardtideError, ValueError):
     """A running model cannot go from one plan to the other.
 
     problems: the reasons, a sentence each. Save a checkpoint, and start again with the new plan: see

@@ -1,6 +1,6 @@
 """A planner for TorchRec that asks Shardtide: the one line of a training program that changes.
 
-    planner = ShardtidePlanner(LogSource(Log("kafka-1:9092", "http://schema-registry:8081")), "feed", cluster, lookups)
+    planner = ShardtidePlanner(LogSource(Log({"bootstrap.servers": "kafka-1:9092"}, {"url": "http://schema-registry:8081"})), "feed", cluster, lookups)
     model = DistributedModelParallel(net, plan=planner.collective_plan(net, sharders, pg), sharders=sharders)
 
 torch and torchrec are imported when a planner is made.
@@ -66,7 +66,7 @@ class ShardtidePlanner:
     """A ShardingPlanner of TorchRec whose plans are Shardtide's. On every rank:
 
         planner = ShardtidePlanner(
-            LogSource(Log("kafka-1:9092", "http://schema-registry:8081")),
+            LogSource(Log({"bootstrap.servers": "kafka-1:9092"}, {"url": "http://schema-registry:8081"})),
             "feed",
             cluster={"memoryBytesPerDevice": 64 * 2**30, "batchSize": 65536, "hardware": "h200"},
             lookups={"user": 1.0, "item": 20.5},

@@ -601,10 +601,9 @@ def main() -> None:
         )
         settings = load_object(arguments.settings, "--settings", "settings of librdkafka")
         log = Log(
-            arguments.bootstrap_servers,
-            arguments.registry_url,
+            {"bootstrap.servers": arguments.bootstrap_servers, **settings},
+            {"url": arguments.registry_url},
             arguments.prefix,
-            settings,
             timeout_seconds=arguments.timeout,
         )
         outcome = WorkloadPublisher(log).publish_and_wait(change, arguments.timeout)

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from shardtide.arguments import parse_json, read_text, shown
+from shardtide.errors import NotFound, ShardtideError, TimedOut, Unreachable
 from shardtide.torchrec.lines import plan_record
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1"
 _MADE_FOR = ("hardware", "memory_bytes_per_device", "memory_bytes_by_device")
 
 
-class PlanRefused(ValueError):
+class PlanRefused(ShardtideError, ValueError):
     """The planner has no plan for these tables: it rejected them, or they fit on the cluster in no way."""
 
 
@@ -105,16 +106,14 @@ class LogSource:
                 latest = _latest(plans, end)
                 if not self.needs_tables:
                     if latest is None:
-                        raise TimeoutError(
+                        raise TimedOut(
                             f"Workload {wanted.workload} has no plan yet; publish its tables and cluster"
                         )
                     return latest
                 return self._published(self._log, wanted, latest, plans, end)
-            except LookupError as e:
-                if type(e) is not LookupError:
-                    raise
+            except NotFound as e:
                 # No topic or no schema: no planner was ever here.
-                raise ConnectionError(str(e)) from e
+                raise Unreachable(str(e)) from e
 
     def _published(
         self, log: Log, wanted: Wanted, latest: dict[str, Any] | None, plans: PlanSubscriber, end: float
@@ -150,7 +149,7 @@ class LogSource:
 def _latest(plans: PlanSubscriber, end: float) -> dict[str, Any] | None:
     """Returns the workload's latest plan; None if it has none."""
     try:
-        return plans.first(_left(end))
+        return plans.get(timeout=_left(end))
     except LookupError:
         if plans.problem is not None:
             raise
@@ -182,7 +181,7 @@ def _of_generation(
             if record is not None and record.value is not None and record.value["generation"] >= generation:
                 raise PlanRefused(f"Workload {workload} has no plan: {record.value['message']}")
         try:
-            return plans.wait(generation, min(POLL_SECONDS, _left(end)))
+            return plans.get(generation, min(POLL_SECONDS, _left(end)))
         except (TimeoutError, ConnectionError):
             # A reader retries: what the subscriber met last is raised at the end only.
             if time.monotonic() >= end:
@@ -250,7 +249,7 @@ def _run(command: list[str], output: pathlib.Path, timeout_seconds: float) -> tu
         try:
             status = process.wait(timeout_seconds)
         except subprocess.TimeoutExpired:
-            raise TimeoutError(f"{command[0]} has no plan after {timeout_seconds} s") from None
+            raise TimedOut(f"{command[0]} has no plan after {timeout_seconds} s") from None
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)

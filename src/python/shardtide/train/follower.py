@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence
 
+from shardtide.errors import ShardtideError
 from shardtide.train.ranks import RankLost, Ranks, by_rank
 from shardtide.train.replication import replication_of
 from shardtide.waves import MoveWave, MoveWaves, move_waves
@@ -40,7 +41,7 @@ class WaveResharder(Resharder, Protocol):
         """
 
 
-class ReshardFailed(RuntimeError):
+class ReshardFailed(ShardtideError, RuntimeError):
     """Shards were being moved when a rank failed; the state of the model is undefined on all ranks.
 
     The message names the ranks and what they met. End the job, and start again from a checkpoint.
@@ -51,7 +52,7 @@ class PlanFollower:
     """Which plan a job runs, and which it is to run next. On every rank:
 
         first = torch.distributed.get_rank() == 0
-        log = Log("kafka-1:9092", "http://schema-registry:8081") if first else None
+        log = Log({"bootstrap.servers": "kafka-1:9092"}, {"url": "http://schema-registry:8081"}) if first else None
         meter = StepMeter(device)
         with PlanFollower(log, "feed-ranking", meter) as plans:
             model = build(plans.start())
@@ -234,7 +235,7 @@ class PlanFollower:
         if not self._plans:
             return None, None
         try:
-            plan = self._plans.first(timeout_seconds)
+            plan = self._plans.get(timeout=timeout_seconds)
         except (OSError, LookupError, ValueError) as e:
             # The other ranks wait for a value.
             return None, e
@@ -245,7 +246,7 @@ class PlanFollower:
 
     def _next(self) -> dict[str, Any] | None:
         """Returns the latest plan if it was not returned before and is not the one that runs."""
-        plan = self._plans.take() if self._plans else None
+        plan = self._plans.poll() if self._plans else None
         return None if plan is None or plan["planId"] == self.running["planId"] else plan
 
     def _other_size(self, plan: dict[str, Any]) -> str | None:

@@ -8,13 +8,15 @@ import time
 from collections.abc import Sequence
 from typing import Any, Callable, TypeVar
 
+from shardtide.errors import Unreachable
+
 T = TypeVar("T")
 
 # A rank notices at the latest after the timeout that another one is lost; this much later all have answered.
 ROLL_CALL_SECONDS = 2.0
 
 
-class RankLost(ConnectionError):
+class RankLost(Unreachable):
     """A rank of the training job ended, or did not answer in time; the message names it where that can be known."""
 
 

@@ -222,18 +222,18 @@ class Trained:
         self, description: dict[str, Any], optimizer: str, means: Iterable[str] = (), shared: Iterable[str] = ()
     ):
         shardings = {name: of for tables in description["plan"].values() for name, of in tables.items()}
-        self.sizes = {name: torchrec.table_size(sharding) for name, sharding in shardings.items()}
+        self.sizes = {name: torchrec.modules.table_size(sharding) for name, sharding in shardings.items()}
         self.tables = Tables(self.sizes, frozenset(means), frozenset(shared))
         self.rank, self.world = dist.get_rank(), dist.get_world_size()
         self.net = Net(self.tables)
-        torchrec.check_model(self.net, description)
+        torchrec.modules.check_model(self.net, description)
         is_fused = any(sharding["compute_kernel"] == "fused" for sharding in shardings.values())
         fused = {"optimizer": OPTIMIZERS[optimizer], "learning_rate": LEARNING_RATE, "eps": EPS} if is_fused else None
         self.model = DistributedModelParallel(
             self.net,
             env=ShardingEnv.from_process_group(dist.GroupMember.WORLD),
             device=torch.device("cpu"),
-            plan=torchrec.to_sharding_plan(description),
+            plan=torchrec.conversions.to_sharding_plan(description),
             sharders=[EmbeddingBagCollectionSharder(fused_params=fused)],
         )
         fill(self.model, weights(self.sizes))

@@ -53,7 +53,7 @@ def modules(plan: dict[str, Any]) -> dict[str, str]:
 
 
 def described(plan: dict[str, Any], reshardable: bool) -> dict[str, Any]:
-    return torchrec.describe(
+    return torchrec.descriptions.describe(
         record(plan),
         modules=modules(plan),
         devices_per_node=plan["per_node"],
@@ -140,15 +140,15 @@ def mean_case(tables: dict[str, str], shards: list[list[Any]], weighted: bool) -
     ]
     net = torch.nn.Sequential(EmbeddingBagCollection(tables=configs, is_weighted=weighted))
     plan = {"plan": "mean", "devices": 4, "shards": shards}
-    description = torchrec.describe(record(plan), modules="0", devices_per_node=2, device="cpu")
+    description = torchrec.descriptions.describe(record(plan), modules="0", devices_per_node=2, device="cpu")
     refused = ""
     try:
-        torchrec.check_model(net, description)
+        torchrec.modules.check_model(net, description)
     except ValueError as e:
         refused = str(e)
     values = weights({name: (16, 8) for name in tables})
     model = DistributedModelParallel(
-        net, device=torch.device("cpu"), plan=torchrec.to_sharding_plan(description), init_data_parallel=False
+        net, device=torch.device("cpu"), plan=torchrec.conversions.to_sharding_plan(description), init_data_parallel=False
     )
     fill(model, values)
     g = generator(f"mean {dist.get_rank()}")
@@ -173,7 +173,7 @@ def mean_case(tables: dict[str, str], shards: list[list[Any]], weighted: bool) -
 def adam_of_dense_kernels(argument: dict[str, Any]) -> None:
     """Tables with the kernel dense train with PyTorch's Adam as the unsharded model does, and are not resharded."""
     plan = argument["plan"]
-    description = torchrec.describe(
+    description = torchrec.descriptions.describe(
         record(plan), modules=modules(plan), devices_per_node=2, reshardable=True, compute_kernel="dense", device="cpu"
     )
     model = Trained(description, "adam")
@@ -259,7 +259,7 @@ def kernels(plan: dict[str, Any]) -> dict[str, Any]:
     dist.all_to_all_single = all_to_all
     model.check()
     found = {}
-    lookups = [lookup for of in torchrec.collections(model.model).values() for lookup in of._lookups]
+    lookups = [lookup for of in torchrec.modules.collections(model.model).values() for lookup in of._lookups]
     for module in [module for lookup in lookups for module in getattr(lookup, "module", lookup).modules()]:
         operator = getattr(module, "emb_module", None)
         if operator is not None:
@@ -328,7 +328,7 @@ def resharded(plan: dict[str, Any], following: dict[str, Any], optimizer: str) -
     after = whole(states(model.model), model.sizes) if sums else {}
     for name, before in sums.items():
         torch.testing.assert_close(after[name], before, msg=lambda m, n=name: f"state of {n}: {m}")
-    changes = torchrec.changes(resharder.running, described(following, reshardable=True))
+    changes = torchrec.changes.changes(resharder.running, described(following, reshardable=True))
     assert changes == {"plan": {}, "moved_elements": 0}, changes
     model.step(3)
     model.step(4)
@@ -399,7 +399,7 @@ def domains(argument: dict[str, Any]) -> None:
     """Trains with rows split over nodes that span hosts."""
     description = described(argument["plan"], reshardable=False)
     trained = Trained(description, "adagrad")
-    torchrec.check_nodes(description)
+    torchrec.modules.check_nodes(description)
     for step in (1, 2, 3):
         trained.step(step)
         trained.check()
@@ -413,14 +413,14 @@ def refusals(argument: dict[str, Any]) -> dict[str, str]:
     found = {
         "memory": refused(torchrec.TorchRecResharder(model.model, 2, free_bytes=lambda: 1000), following),
         "devices": refused(resharder, {**following, "devices": 3, "shards": on_three(following["shards"])}),
-        "module": str(error(torchrec.check_model, model.net, {"plan": {"wrong": {}}})),
+        "module": str(error(torchrec.modules.check_model, model.net, {"plan": {"wrong": {}}})),
     }
     model.check()
     prepared = resharder.prepare(record(following))
     resharder.apply(prepared)
     found["stale"] = str(error(resharder.apply, prepared))
     # FBGEMM has no fused Adam on CPUs: only what TorchRec knows of the optimizer is changed.
-    for collection in torchrec.collections(model.model).values():
+    for collection in torchrec.modules.collections(model.model).values():
         for infos in collection.sharding_type_to_sharding_infos.values():
             for info in infos:
                 info.fused_params = {**info.fused_params, "optimizer": EmbOptimType.ADAM}
@@ -492,7 +492,7 @@ def pipelined(argument: dict[str, Any]) -> None:
     def moved() -> None:
         pipeline._optimizer = CombinedOptimizer([model.fused_optimizer, dense])
 
-    drain = functools.partial(torchrec.drain_pipeline, pipeline)
+    drain = functools.partial(torchrec.resharder.drain_pipeline, pipeline)
     resharder = torchrec.TorchRecResharder(model, 2, drain=drain, moved=moved)
     batches = iter([begun.batch(step) for step in range(8)])
     for _ in range(2):
@@ -513,5 +513,5 @@ def example(argument: dict[str, Any]) -> Any:
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    description = torchrec.describe(record(argument["plan"]), devices_per_node=2, device="cpu")
+    description = torchrec.descriptions.describe(record(argument["plan"]), devices_per_node=2, device="cpu")
     return module.train(description, pathlib.Path(argument["folder"]), 10, torch.device("cpu"))

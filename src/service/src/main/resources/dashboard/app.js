@@ -6,13 +6,14 @@ import { el, labelled, link, route } from "./dom.js";
 import { events } from "./events.js";
 import { learning } from "./learning.js";
 import { overview, pools } from "./lists.js";
-import { listen, setToken, start, state } from "./live.js";
+import { setToken, start, state } from "./live.js";
 import { pool } from "./pool.js";
-import { counted, whole } from "./text.js";
+import { counted, number, whole } from "./text.js";
 import { why } from "./why.js";
 import { workload } from "./workload.js";
 
 const ANNOUNCE_MS = 5000;
+const TICK_MS = 5000;
 
 const main = document.getElementById("main");
 const nav = document.getElementById("nav");
@@ -20,7 +21,8 @@ const statistics = document.getElementById("statistics");
 const announcement = document.getElementById("announcement");
 
 const VIEWS = [["", "Overview"], ["pools", "Pools"], ["learning", "Learning"], ["events", "Events"]];
-nav.append(el("ul", {}, VIEWS.map(([path, name]) => el("li", { hidden: path === "pools" }, el("a", { href: route(path), "data-path": path }, name)))));
+nav.append(el("ul", {}, VIEWS.map(([path, name]) =>
+  el("li", { hidden: path === "pools" }, el("a", { href: route(path), "data-path": path }, name)))));
 const poolsItem = nav.querySelector("[data-path=pools]").parentElement;
 document.getElementById("skip").addEventListener("click", (event) => {
   event.preventDefault();
@@ -42,8 +44,8 @@ function path() {
 }
 
 /**
- * The views by their names. Each is a title and a node, update(kind, value) which receives what live.js reports,
- * announcement(kind, value) which returns a text for screen readers, and close().
+ * The views by their names. Each is a title and a node, update(kind, value) which receives what live.js reports, and
+ * "tick" every few seconds, and announcement(kind, value) which returns a text for screen readers.
  */
 const SHOWN = {
   "": overview, compare, why, pools, pool, learning, events,
@@ -71,11 +73,7 @@ async function show(moved) {
   } catch (error) {
     next = { title: "Shardtide", node: problem(error) };
   }
-  if (mine !== requests) {
-    next.close?.();
-    return;
-  }
-  shown?.close?.();
+  if (mine !== requests) return;
   shown = next;
   main.replaceChildren(next.node);
   // What arrived after the view had loaded its data, and before it was shown.
@@ -102,35 +100,35 @@ function problem(error) {
 }
 
 function showStatistics() {
-  const now = state.statistics;
-  statistics.replaceChildren(
-    state.connected
-      ? now
-        ? `${counted(state.rows.size, "workload")} · lag ${now.lag === null ? "unknown" : counted(now.lag, "record")} · ` +
-          (now.answers ? `planning latency: median ${whole(now.medianMs)}, p99 ${whole(now.p99Ms)}` : "no change planned yet") +
-          (now.tablesAreRead ? "" : " · loading tables")
-        : ""
-      : el("span", { class: "bad" }, state.problem));
+  statistics.replaceChildren(state.connected ? summary(state.statistics) : el("span", { class: "bad" }, state.problem));
 }
 
-listen((kind, value) => {
-  if (kind === "pool" || kind === "connected") poolsItem.hidden = state.pools.size === 0;
-  if (kind === "statistics" || kind === "connected" || kind === "disconnected") showStatistics();
-  if (kind === "connected" || kind === "disconnected") {
-    if (!shown?.update) show(false);
-    else if (kind === "connected") shown.update(kind);
-  } else if (kind !== "statistics") {
-    received++;
+function summary(now) {
+  if (!now) return "";
+  return [
+    counted(state.rows.size, "workload") + (now.planning > 0 ? `, ${number(now.planning)} pending` : ""),
+    `lag ${now.lag === null ? "unknown" : counted(now.lag, "record")}`,
+    now.answers
+      ? `planning latency of ${counted(now.answers, "plan")}: median ${whole(now.medianMs)}, p99 ${whole(now.p99Ms)}`
+      : "no change planned yet",
+    ...(now.tablesAreRead ? [] : ["loading tables"]),
+  ].join(" · ");
+}
+
+function update(kind, value) {
+  poolsItem.hidden = state.pools.size === 0;
+  const isConnection = kind === "connected" || kind === "disconnected";
+  if (isConnection || kind === "statistics") showStatistics();
+  else received++;
+  const text = shown?.announcement?.(kind, value);
+  if (shown?.update) shown.update(kind, value);
+  else if (isConnection) show(false);
+  if (text && Date.now() - announcedAt > ANNOUNCE_MS) {
+    announcedAt = Date.now();
+    announcement.textContent = text;
   }
-  if (shown && kind !== "connected" && kind !== "disconnected") {
-    const text = shown.announcement?.(kind, value);
-    shown.update?.(kind, value);
-    if (text && Date.now() - announcedAt > ANNOUNCE_MS) {
-      announcedAt = Date.now();
-      announcement.textContent = text;
-    }
-  }
-});
+}
 addEventListener("hashchange", () => show(true));
+setInterval(() => shown?.update?.("tick"), TICK_MS);
 show(false);
-start();
+start(update);

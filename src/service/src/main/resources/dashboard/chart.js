@@ -1,26 +1,16 @@
-// Charts: Apache ECharts, rendered as SVG. The colours are Okabe and Ito's palette, which is distinguishable with
-// every form of colour blindness.
+// Charts: Apache ECharts, rendered as SVG.
 
-import { el } from "./dom.js";
+import { el, fill } from "./dom.js";
 import { chartTools } from "./export.js";
 import { hiddenTable } from "./table.js";
+import { capitalized } from "./text.js";
 
-const LIGHT = {
-  ink: "#1b1f23", soft: "#50575e", line: "#d3d8dc", panel: "#ffffff",
-  compute: "#0072b2", backward: "#e69f00", forward: "#009e73", idle: "#c9ced3",
-  memory: "#cc79a7", alert: "#c04f00", band: "#d4e6f3",
-};
-const DARK = {
-  ink: "#e8eaec", soft: "#b0b8bf", line: "#3a4148", panel: "#1c2024",
-  compute: "#56b4e9", backward: "#f0b432", forward: "#2fc79a", idle: "#5a636b",
-  memory: "#dd9fc3", alert: "#ff8a3d", band: "#2b4052",
-};
+/** The colours of style.css that charts have. */
+const COLOURS = ["ink", "soft", "line", "panel", "compute", "backward", "forward", "idle", "memory", "alert", "band"];
 const KEYS = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, PageDown: 8, PageUp: -8, Home: -Infinity, End: Infinity };
 
 /** How far outside the visible part of the page a chart is drawn already. */
 const NEAR = "200px";
-
-const dark = matchMedia("(prefers-color-scheme: dark)");
 
 let library = null;
 
@@ -33,7 +23,7 @@ export const tooltip = (...lines) => el("div", {}, lines.map((line) => el("div",
 /**
  * A chart in the page. It is drawn once it is near the visible part of the page, which the browser reports after it has
  * painted the text and tables around it. It follows the size of its node and the colour scheme. Call show() with
- * ECharts' option as a function of the colours, and close() when the node leaves the page.
+ * ECharts' option as a function of the colours.
  */
 export class Chart {
   constructor(name) {
@@ -41,17 +31,12 @@ export class Chart {
     this.canvas = el("div");
     this.node = el("div", { class: "chart", role: "img" }, this.canvas);
     this.visible = false;
-    this.sizes = new ResizeObserver(() => this.fit());
-    this.sizes.observe(this.canvas);
-    this.sight = new IntersectionObserver((entries) => {
+    charts.set(this.node, this);
+    new ResizeObserver(() => this.fit()).observe(this.canvas);
+    new IntersectionObserver((entries) => {
       this.visible = entries.at(-1).isIntersecting;
       if (this.visible) this.update();
-    }, { rootMargin: NEAR });
-    this.sight.observe(this.node);
-    this.onScheme = () => this.invalidate();
-    dark.addEventListener("change", this.onScheme);
-    this.onPrint = () => this.update();
-    addEventListener("beforeprint", this.onPrint);
+    }, { rootMargin: NEAR }).observe(this.node);
     loadCharts().then(
       () => this.visible && this.update(),
       (error) => { this.canvas.textContent = `The chart cannot be drawn; reload the page. ${error.message}`; });
@@ -62,19 +47,15 @@ export class Chart {
     this.option = option;
     this.node.setAttribute("aria-label", label);
     this.canvas.style.height = `${height}px`;
-    this.invalidate();
+    this.stale = true;
+    if (this.visible) this.update();
   }
 
   fit() {
+    if (!this.node.isConnected) this.instance?.dispose();
     // On a narrow screen the node scrolls, which the keyboard must be able to do, too.
     if (this.node.scrollWidth > this.node.clientWidth) this.node.tabIndex = 0;
-    if (this.instance && this.canvas.clientWidth) this.instance.resize();
-  }
-
-  /** Draws the option again, now or when the chart comes near the visible part of the page. */
-  invalidate() {
-    this.stale = true;
-    if (this.visible) this.update();
+    if (this.canvas.clientWidth) this.instance?.resize();
   }
 
   /** Draws the option if it has changed since it was drawn. */
@@ -86,11 +67,8 @@ export class Chart {
       this.instance.on("updateAxisPointer", ({ axesInfo }) => axesInfo.length && this.point(axesInfo[0].value, false));
       this.instance.getZr().on("click", () => this.items?.enter?.(this.items.at));
     }
-    this.draw();
-  }
-
-  draw() {
-    const colours = dark.matches ? DARK : LIGHT;
+    const style = getComputedStyle(document.documentElement);
+    const colours = Object.fromEntries(COLOURS.map((name) => [name, style.getPropertyValue(`--${name}`)]));
     this.instance.setOption({
       animation: false,
       backgroundColor: colours.panel,
@@ -102,14 +80,13 @@ export class Chart {
   /**
    * Lets people go through the items of the category axis with the mouse and, as on a slider, with the arrow keys.
    * text(i) describes an item to screen readers, picked(i) is called when the choice changes, and enter(i) on Enter or
-   * a click. Keeps the choice from call to call where it can.
+   * a click. The choice begins with item at, and is kept from call to call as long as latest is the same.
    */
-  choose({ count, at, text, picked, enter }) {
+  choose({ count, at = 0, latest, text, picked, enter }) {
     const first = !this.items;
-    this.items = { count, at: Math.max(0, Math.min(count - 1, at ?? this.items?.at ?? 0)), text, picked, enter };
-    for (const [name, value] of Object.entries({ role: "slider", tabindex: 0, "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": count - 1 })) {
-      this.node.setAttribute(name, value);
-    }
+    const chosen = first || this.items.latest !== latest ? at : this.items.at;
+    this.items = { count, at: Math.min(count - 1, chosen), latest, text, picked, enter };
+    fill(this.node, { role: "slider", tabindex: 0, "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": count - 1 });
     this.describe();
     if (!first) return;
     this.node.addEventListener("keydown", (event) => {
@@ -135,8 +112,7 @@ export class Chart {
   }
 
   describe() {
-    this.node.setAttribute("aria-valuenow", this.items.at);
-    this.node.setAttribute("aria-valuetext", this.items.text(this.items.at));
+    fill(this.node, { "aria-valuenow": this.items.at, "aria-valuetext": this.items.text(this.items.at) });
   }
 
   /** Returns the chart as the text of an SVG file, with its size in pixels. */
@@ -145,22 +121,30 @@ export class Chart {
     this.update();
     return { text: this.instance.renderToSVGString(), width: this.instance.getWidth(), height: this.instance.getHeight() };
   }
-
-  close() {
-    this.sizes.disconnect();
-    this.sight.disconnect();
-    removeEventListener("beforeprint", this.onPrint);
-    dark.removeEventListener("change", this.onScheme);
-    this.instance?.dispose();
-  }
 }
 
+const charts = new WeakMap();
+
+/** Draws all charts of the page in other colours, those far below, too. */
+const redraw = () => document.querySelectorAll(".chart").forEach((node) => {
+  charts.get(node).stale = true;
+  charts.get(node).update();
+});
+for (const colours of ["(prefers-color-scheme: dark)", "print"]) matchMedia(colours).addEventListener("change", redraw);
+
 /**
- * Returns a chart with buttons that save it and, below it, its data as a table: { chart, table, node }. framed(node) puts
- * more around the chart.
+ * Returns a chart with buttons that save it and, below it, its data as a table of the same name: { chart, node, show }.
+ * framed(node) puts more around the chart.
  */
 export function charted(name, summary, options, framed = (node) => node) {
   const chart = new Chart(name);
-  const table = hiddenTable(summary, options);
-  return { chart, table, node: el("div", {}, chartTools(chart), framed(chart.node), table.node) };
+  const table = hiddenTable(summary, { name: capitalized(name), ...options });
+  return {
+    chart,
+    node: el("div", {}, chartTools(chart), framed(chart.node), table.node),
+    show(option, look, rows) {
+      chart.show(option, look);
+      table.set(rows);
+    },
+  };
 }

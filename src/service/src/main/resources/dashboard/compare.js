@@ -4,9 +4,10 @@ import { charted } from "./chart.js";
 import { el, facts, link } from "./dom.js";
 import { get } from "./live.js";
 import { diffHeight, diffOption, parts, transfers } from "./plots.js";
-import { columnsText, devicesText, fromText, movesText, rowsOf, rowsText, toText } from "./shards.js";
-import { col, hiddenTable, name, num, Table } from "./table.js";
-import { bytes, change, clock, ms, short } from "./text.js";
+import { devicesText, fromText, movesText, rowsOf, toText } from "./shards.js";
+import { col, hiddenTable, num, Table } from "./table.js";
+import { bytes, clock, ms, named, short, stepChange } from "./text.js";
+import { partColumns } from "./workload-tables.js";
 
 export async function compare(earlierId, laterId) {
   const [diff, earlier, later] = await Promise.all([
@@ -14,62 +15,50 @@ export async function compare(earlierId, laterId) {
     get("/api/plan", { id: earlierId }),
     get("/api/plan", { id: laterId }),
   ]);
+  const moved = diff.moved.map(({ part, bytes: size }) => ({ ...part, bytes: size }));
   const pair = `from ${short(earlierId)} to ${short(laterId)}`;
-  const { chart, table: devices, node } = charted(`moves ${pair}`, "Devices as a table", {
+  const devices = charted(`moves ${pair}`, "Devices as a table", {
     caption: "Predicted step of each device",
     name: `Devices ${pair}`,
-    key: (row) => row.device,
     columns: [num("Device", "device"), num("Earlier", "earlier", ms), num("Later", "later", ms)],
-  });
-  chart.show(diffOption(diff.moved, earlier, later), {
-    label: `Predicted cost of each device with the earlier plan on the left and the later one on the right, and ${diff.moved.length} shards that move between them`,
-    height: diffHeight(earlier, later),
   });
   const [before, after] = [parts(earlier.deviceCosts), parts(later.deviceCosts)];
   const longer = before.length > after.length ? before : after;
-  devices.set(longer.map(({ device }) => ({ device, earlier: before[device]?.total, later: after[device]?.total })));
-  const rows = rowsOf(later.shards);
+  devices.show(diffOption(moved, earlier, later), {
+    label: `Predicted cost of each device with the earlier plan on the left and the later one on the right, and ${diff.moved.length} shards that move between them`,
+    height: diffHeight(earlier, later),
+  }, longer.map(({ device }) => ({ device, earlier: before[device]?.total, later: after[device]?.total })));
   const table = new Table({
     caption: "Shards on another device",
     name: `Moves ${pair}`,
     filter: "Filter",
-    key: ({ part }) => [part.table, part.columnOffset, part.rowOffset, part.fromDevice, part.toDevice].join("\n"),
-    sort: 5,
-    descending: true,
+    largest: "Size",
     columns: [
-      name("Table", ({ part }) => part.table), col("Columns", ({ part }) => columnsText(part)),
-      col("Rows", ({ part }) => rowsText(part, rows.get(part.table))),
-      col("From", ({ part }) => part.fromDevice, fromText), col("To", ({ part }) => part.toDevice, toText),
-      num("Size", "bytes", bytes),
+      ...partColumns(rowsOf(later.shards)), col("From", "fromDevice", fromText), col("To", "toDevice", toText), num("Size", "bytes", bytes),
     ],
+    rows: moved,
   });
-  table.set(diff.moved);
   const pairs = hiddenTable("Bytes between devices as a table", {
     caption: "Bytes and shards from device to device",
     name: `Bytes between devices ${pair}`,
-    key: (sum) => `${sum.from} ${sum.to}`,
-    sort: 3,
-    descending: true,
+    largest: "Size",
     columns: [col("From", "from", fromText), col("To", "to", toText), num("Shards", "count"), num("Size", "bytes", bytes)],
   });
-  pairs.set(transfers(diff.moved));
-  const names = (what, list) =>
-    list.length ? el("p", {}, `${what}: ${list.slice(0, 50).join(", ")}${list.length > 50 ? `, and ${list.length - 50} more` : ""}`) : "";
-  const about = (plan) =>
-    el("span", {}, link(short(plan.planId), "why", plan.planId), ` generation ${plan.generation}, ${clock(plan.createdAt)}`);
+  pairs.set(transfers(moved));
+  const names = (what, tables) => tables.length > 0 && el("p", {}, `${what}: ${named(tables, 50)}`);
+  const about = (plan) => [link(short(plan.planId), "why", plan.planId), ` generation ${plan.generation}, ${clock(plan.createdAt)}`];
   return {
     title: `Compare plans of ${later.workloadId}`,
     node: el("div", {},
       el("h1", {}, "Two plans of ", link(later.workloadId, "workload", later.workloadId)),
       facts(
-        ["Earlier", about(earlier)],
-        ["Later", about(later)],
-        ["Step", `${ms(earlier.predictedMs)} → ${ms(later.predictedMs)} (${change(earlier.predictedMs, later.predictedMs)})`],
+        ["Earlier", ...about(earlier)],
+        ["Later", ...about(later)],
+        ["Step", stepChange(earlier.predictedMs, later.predictedMs)],
         ["Devices", `${devicesText(earlier)} → ${devicesText(later)}`],
-        ["Moves", movesText({ ...later, moves: diff.moved.map(({ part, bytes: size }) => ({ ...part, bytes: size || 0 })) })]),
+        ["Moves", movesText({ ...later, moves: moved })]),
       names("New tables", diff.added),
       names("Dropped tables", diff.dropped),
-      node, pairs.node, table.node),
-    close: () => chart.close(),
+      devices.node, pairs.node, table.node),
   };
 }

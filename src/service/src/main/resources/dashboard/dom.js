@@ -2,7 +2,8 @@
 
 import { meaning } from "./glossary.js";
 
-function fill(node, attributes, children) {
+/** Gives an element attributes, functions for events, and children. */
+export function fill(node, attributes, ...children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
@@ -18,21 +19,26 @@ function fill(node, attributes, children) {
 /** Returns an element: el("p", {class: "soft"}, "text", otherElement). */
 export const el = (tag, attributes, ...children) =>
   fill(document.createElement(tag), attributes, children);
-
-/** Returns an element of a picture. */
 export const svg = (tag, attributes, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
-/** Returns a link within the dashboard: link("text", "workload", id). */
+/** Returns a link within the dashboard, and the address of a view: link("text", "workload", id). */
 export const link = (text, ...path) => el("a", { href: route(...path) }, text);
-
-/** Returns the address of a view. */
 export const route = (...path) => "#/" + path.map(encodeURIComponent).join("/");
 
-/** Returns a list of names and values; a pair may be false. */
+export const button = (text, onclick, attributes) => el("button", { type: "button", onclick, ...attributes }, text);
+export const labelled = (text, field) => el("label", {}, text, field);
+
+/** Returns a list of names and values, which may have several parts; a pair may be false. */
 export const facts = (...pairs) =>
   el("dl", { class: "facts" },
-    pairs.filter(Boolean).map(([name, value]) => el("div", {}, el("dt", { title: meaning(name) }, name), el("dd", {}, value))));
+    pairs.filter(Boolean).map(([name, ...values]) => el("div", {}, el("dt", { title: meaning(name) }, name), el("dd", {}, values))));
 
-/** Returns a label that contains its field. */
-export const labelled = (text, field) => el("label", {}, text, field);
+/** Returns a list of the first of some things, and of how many more there are. */
+export const list = (things, limit, item, noun = "") =>
+  el("ul", {},
+    things.slice(0, limit).map((thing) => el("li", {}, item(thing))),
+    things.length > limit && el("li", {}, `and ${things.length - limit} more${noun}`));
+
+/** Returns what can scroll by itself, which the keyboard can do, too. */
+export const detail = (label) => el("div", { class: "detail", tabindex: 0, role: "region", "aria-label": label });

@@ -1,44 +1,37 @@
 // Saves charts and tables as files.
 
-import { el } from "./dom.js";
+import { button, el } from "./dom.js";
 
 function save(blob, name) {
   const url = URL.createObjectURL(blob);
-  const anchor = el("a", { href: url, download: name });
+  const anchor = el("a", { href: url, download: name.replace(/[^\p{L}\p{N}._-]+/gu, "_") });
   document.body.append(anchor);
   anchor.click();
   anchor.remove();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-const fileName = (name) => name.replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 80);
+/** Returns buttons that save something under a name; of each format, a function returns the file. */
+export const saveAs = (name, formats) => [
+  el("span", { class: "soft" }, "Save as"),
+  ...Object.entries(formats).map(([format, file]) => button(format,
+    async () => save(await file(), `${name.slice(0, 80)}.${format.toLowerCase()}`), { "aria-label": `Save ${name} as ${format}` })),
+];
 
-function savePng({ text, width, height }, name) {
-  const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+async function png({ text, width, height }) {
   const image = new Image();
-  image.addEventListener("load", () => {
-    const canvas = el("canvas", { width: 2 * width, height: 2 * height });
-    canvas.getContext("2d").drawImage(image, 0, 0, 2 * width, 2 * height);
-    URL.revokeObjectURL(url);
-    canvas.toBlob((blob) => save(blob, fileName(name) + ".png"), "image/png");
-  });
-  image.src = url;
+  image.src = "data:image/svg+xml," + encodeURIComponent(text);
+  await image.decode();
+  const canvas = new OffscreenCanvas(2 * width, 2 * height);
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return canvas.convertToBlob();
 }
 
 /** Returns buttons that save a chart. */
-export const chartTools = (chart) =>
-  el("div", { class: "tools" },
-    el("span", { class: "soft" }, "Save as"),
-    el("button", {
-      type: "button",
-      "aria-label": `Save ${chart.name} as SVG`,
-      onclick: async () => save(new Blob([(await chart.svg()).text], { type: "image/svg+xml" }), fileName(chart.name) + ".svg"),
-    }, "SVG"),
-    el("button", {
-      type: "button",
-      "aria-label": `Save ${chart.name} as PNG`,
-      onclick: async () => savePng(await chart.svg(), chart.name),
-    }, "PNG"));
+export const chartTools = (chart) => el("div", { class: "tools" }, saveAs(chart.name, {
+  SVG: async () => new Blob([(await chart.svg()).text], { type: "image/svg+xml" }),
+  PNG: async () => png(await chart.svg()),
+}));
 
 /** Quotes a cell. A text that a spreadsheet would run as a formula gets an apostrophe in front. */
 export function csvCell(value) {
@@ -49,8 +42,6 @@ export function csvCell(value) {
   return /[",\n\r]/.test(plain) ? '"' + plain.replaceAll('"', '""') + '"' : plain;
 }
 
-/** Saves rows of cells. */
-export function saveCsv(rows, name) {
-  const text = rows.map((row) => row.map(csvCell).join(",")).join("\r\n") + "\r\n";
-  save(new Blob([text], { type: "text/csv;charset=utf-8" }), fileName(name) + ".csv");
-}
+/** Returns rows of cells as a file. */
+export const csv = (rows) =>
+  new Blob(rows.map((row) => row.map(csvCell).join(",") + "\r\n"), { type: "text/csv;charset=utf-8" });

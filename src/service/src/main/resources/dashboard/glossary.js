@@ -37,7 +37,6 @@ const MEANINGS = {
   "Recent ratio": "Measured over predicted cost in the latest reports.",
   "Replica groups": "Groups of devices that each hold a whole copy of all sharded tables.",
   "Resized to": "Slots that the planner gave the table; its training job reports them once it loads the plan.",
-  "Search": "Quick: the answer to a change. Deep: the background search while the workload is idle.",
   "Share of cost": "Share of the table in the sum of all tables' predicted computations.",
   "Share of pool": "Nodes of the workload as a share of the pool's nodes.",
   "Slots": "Ids that the table has room for.",

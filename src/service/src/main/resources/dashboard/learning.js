@@ -1,11 +1,11 @@
 // Cost models: which one predicts, how measured costs compare with predicted ones, alarms and decisions.
 
 import { charted } from "./chart.js";
-import { el, labelled, link } from "./dom.js";
+import { button, el, labelled, link } from "./dom.js";
 import { get, hasToken, post, reloader, setToken } from "./live.js";
 import { ratiosOption, stepsOption } from "./plots.js";
-import { col, name, num, planColumn, sentence, Table, when } from "./table.js";
-import { ms, number, percent, short, words } from "./text.js";
+import { col, name, num, planColumn, sentence, share, Table, when } from "./table.js";
+import { ms, number, percent, ratio, short, words } from "./text.js";
 
 const RELOAD_MS = 2000;
 
@@ -53,13 +53,10 @@ export async function learning() {
       // A measurement updates a row; models and alarms are events.
       if (kind === "workload" || kind === "event" || kind === "connected") reload();
     },
-    close: () => sections.forEach((created) => created.close()),
   };
 }
 
-const two = (ratio) => ratio.toFixed(2);
-const three = (ratio) => ratio?.toFixed(3);
-const error = (share) => percent(share, 2);
+const error = (title, key) => share(title, key, 2);
 const yes = (is) => (is ? "yes" : "");
 const id = (title, key) => col(title, key, short);
 
@@ -68,12 +65,11 @@ const tableOfModels = (hardware, promote) => new Table({
   caption: "Models, the latest first",
   name: `Models for ${hardware}`,
   key: (model) => model.modelId + model.since,
-  sort: 1,
-  descending: true,
+  largest: "Since",
   rowClass: (model) => (model.predicts ? "marked" : ""),
   columns: [
     id("Model", "modelId"), when("Since", "since"), col("Current", (model) => yes(model.predicts)),
-    num("Samples", "computeSamples"), num("Mean error", "error", error),
+    num("Samples", "computeSamples"), error("Mean error", "error"),
     col("Trained on", (model) => (model.simulated ? "simulated costs" : "measured costs")),
     num("Plans", (model) => model.plans.count, planLinks), name("Description", "description", description),
     { title: "Promote", cell: (model) => (model.predicts ? "" : promote(model)) },
@@ -99,13 +95,11 @@ const joined = ({ models, decisions, plans }) => models.map((model, i) => ({
 const tableOfDecisions = (hardware) => new Table({
   caption: "Decisions, the latest first",
   name: `Decisions for ${hardware}`,
-  key: (d) => d.decidedAt + (d.challengerId || ""),
-  descending: true,
+  largest: "Time",
   columns: [
     when("Time", "decidedAt"), col("Trigger", (d) => words(d.trigger)), id("Champion", "championId"),
     id("Challenger", "challengerId"), col("Published", (d) => yes(d.published) || "no"),
-    num("Champion's error", "championRecentError", error),
-    num("Challenger's error", "challengerRecentError", error),
+    error("Champion's error", "championRecentError"), error("Challenger's error", "challengerRecentError"),
     num("Plans lose", "challengerPlanLoss", (loss, d) => (loss === null ? "" : `${percent(d.championPlanLoss)} → ${percent(loss)}`)),
     sentence("Reason", "reason"),
   ],
@@ -114,22 +108,19 @@ const tableOfDecisions = (hardware) => new Table({
 const tableOfAlarms = (hardware) => new Table({
   caption: "Alarms, the latest first",
   name: `Alarms for ${hardware}`,
-  key: (a) => [a.measuredAt, a.workloadId, a.quantity, a.device].join("\n"),
-  descending: true,
+  largest: "Time",
   columns: [
     when("Time", "measuredAt"),
     col("Alarm", (a) => (a.kind === "STRAGGLER" ? `device ${a.device} is slow` : "drift from the model")),
     col("Quantity", (a) => words(a.quantity)),
     col("Workload", "workloadId", (workload) => link(workload, "workload", workload)),
-    num("Usual ratio", "usualRatio", two), num("Recent ratio", "recentRatio", two), col("Detector", "detector"),
+    num("Usual ratio", "usualRatio", ratio), num("Recent ratio", "recentRatio", ratio), col("Detector", "detector"),
   ],
 });
 
 const chartOfSteps = (hardware) => charted(`steps of ${hardware}`, "Steps as a table", {
   caption: "Measured steps, the latest first",
-  name: `Steps of ${hardware}`,
-  key: (s) => [s.measuredAt, s.workloadId, s.planId].join("\n"),
-  descending: true,
+  largest: "Time",
   columns: [
     when("Time", "measuredAt"), name("Workload", "workloadId"), planColumn("Plan", "planId"),
     id("Model", "modelId"), num("Predicted", "predictedMs", ms), num("Measured", "measuredMs", ms),
@@ -138,21 +129,18 @@ const chartOfSteps = (hardware) => charted(`steps of ${hardware}`, "Steps as a t
 
 const chartOfRatios = (hardware) => charted(`ratios of ${hardware}`, "Ratios as a table", {
   caption: "Measured over predicted cost, the latest first",
-  name: `Ratios of ${hardware}`,
-  key: (p) => p.number,
-  descending: true,
+  largest: "Number",
   columns: [
-    num("Number", "number"), when("Time", "measuredAt"), num("Ratio", "ratio", three),
-    num("Alarm below", "low", three), num("Alarm above", "high", three), id("Model", "modelId"),
+    num("Number", "number"), when("Time", "measuredAt"), num("Ratio", "ratio", ratio),
+    num("Alarm below", "low", ratio), num("Alarm above", "high", ratio), id("Model", "modelId"),
   ],
 });
 
 function section(hardware, send) {
   let view = null;
-  const button = (text, label, onclick) => el("button", { type: "button", "aria-label": label, onclick }, text);
   const models = tableOfModels(hardware, ({ modelId }) =>
-    button("Promote", `Promote ${short(modelId)}`, () => send("/api/promote", { model: modelId })));
-  const rollback = button("Roll back to the previous model", null, () => send("/api/rollback", { hardware }));
+    button("Promote", () => send("/api/promote", { model: modelId }), { "aria-label": `Promote ${short(modelId)}` }));
+  const rollback = button("Roll back to the previous model", () => send("/api/rollback", { hardware }));
   const decisions = tableOfDecisions(hardware);
   const alarms = tableOfAlarms(hardware);
   const steps = chartOfSteps(hardware);
@@ -170,17 +158,15 @@ function section(hardware, send) {
   function draw() {
     unmeasured.hidden = view.steps.length > 0 || view.residuals.length > 0;
     stepsBox.hidden = view.steps.length === 0;
-    steps.chart.show(stepsOption(view.steps), { label: `Measured against predicted cost of ${view.steps.length} steps`, height: 420 });
-    steps.table.set(view.steps);
+    steps.show(stepsOption(view.steps), { label: `Measured against predicted cost of ${view.steps.length} steps`, height: 420 }, view.steps);
     const line = view.residuals.find((l) => keyOf(l) === choice.value) || view.residuals[0];
     ratiosBox.hidden = !line;
     if (!line) return;
     const alarmsOfLine = view.alarms.filter((a) => a.workloadId === line.workloadId && a.quantity === line.quantity);
-    ratios.chart.show(ratiosOption(line.points, alarmsOfLine), {
+    ratios.show(ratiosOption(line.points, alarmsOfLine), {
       label: `Ratio of measured to predicted cost of ${line.workloadId}, ${words(line.quantity)}: ${line.points.length} measurements, ${alarmsOfLine.length} alarms`,
       height: 280,
-    });
-    ratios.table.set(line.points.map((point, i) => ({ ...point, number: i + 1 })));
+    }, line.points.map((point, i) => ({ ...point, number: i + 1 })));
   }
 
   /** Offers the lines to choose from, and keeps the choice if it is one of them. */
@@ -202,10 +188,6 @@ function section(hardware, send) {
       el("h2", {}, `Hardware: ${hardware}`),
       models.node, el("div", { class: "tools" }, rollback),
       unmeasured, stepsBox, ratiosBox, alarms.node, decisions.node),
-    close() {
-      steps.chart.close();
-      ratios.chart.close();
-    },
     show(now) {
       view = now;
       models.set(joined(now));

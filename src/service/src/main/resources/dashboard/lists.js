@@ -4,8 +4,8 @@ import { Chart } from "./chart.js";
 import { el, link, svg } from "./dom.js";
 import { get, reloader, state } from "./live.js";
 import { planHeight, planOption } from "./plots.js";
-import { col, name, num, Table } from "./table.js";
-import { ago, ms, number, percent, predictedStep, rate, words } from "./text.js";
+import { col, name, num, share, Table } from "./table.js";
+import { ago, ms, number, predictedStep, rate, words } from "./text.js";
 
 const ORDER = ["DOES_NOT_FIT", "REFUSED", "SLOW_DEVICE", "DRIFT", "PLANNING", "GOOD"];
 const SIGNS = { DOES_NOT_FIT: "✕", REFUSED: "✕", SLOW_DEVICE: "▲", DRIFT: "▲", PLANNING: "…", GOOD: "✓" };
@@ -48,13 +48,13 @@ function latestPlan() {
     const label = `Predicted cost and memory of the ${plan.deviceCosts.length} devices of the latest plan, of ${workloadId}`;
     chart.show(planOption(plan, null), { label, height: planHeight(plan) });
   }, (error) => title.replaceChildren(error.message));
-  return { node, reload, close: () => chart.close() };
+  return { node, reload };
 }
 
 const changed = num("Last change", (row) => (row.changedAt ? Date.parse(row.changedAt) : null), (at, row) => ago(row.changedAt));
 
 /** Shows the rows that live.js keeps: all of a map, whose updates are of a kind. */
-function list({ title, caption, rows, kind, key, columns, empty, below }) {
+function rowsOf({ title, caption, rows, kind, key, columns, empty, below }) {
   const table = new Table({ caption, filter: "Filter", key: (row) => row[key], columns });
   const none = el("p", { class: "soft" }, empty);
   const showAll = () => {
@@ -63,25 +63,21 @@ function list({ title, caption, rows, kind, key, columns, empty, below }) {
     below?.reload();
   };
   showAll();
-  const timer = setInterval(() => table.refresh(), 5000);
   return {
     title,
     node: el("div", {}, el("h1", {}, title), none, table.node, below?.node),
     update(what, value) {
+      if (what === "tick") table.refresh();
       if (what === "connected" || what === "deleted") showAll();
       if (what !== kind) return;
       table.put(value);
       none.hidden = true;
       below?.reload();
     },
-    close() {
-      clearInterval(timer);
-      below?.close();
-    },
   };
 }
 
-export const overview = () => list({
+export const overview = () => rowsOf({
   title: "Overview",
   caption: "Workloads",
   rows: () => state.rows,
@@ -93,7 +89,7 @@ export const overview = () => list({
     num("Generation", "generation"), num("Tables", "tables"), num("Devices", "devices"),
     num("Predicted step", "predictedMs", (step, row) => predictedStep(row)),
     col("Over time", ({ steps }) => (steps.length < 2 ? null : steps.at(-1) / steps[0] - 1), (of, row) => overTime(row.steps)),
-    num("Measured step", "measuredMs", ms), num("Imbalance", "imbalance", (share) => percent(share)),
+    num("Measured step", "measuredMs", ms), share("Imbalance", "imbalance"),
     changed,
     col("Hardware", "hardware"),
   ],
@@ -101,7 +97,7 @@ export const overview = () => list({
   below: latestPlan(),
 });
 
-export const pools = () => list({
+export const pools = () => rowsOf({
   title: "Pools",
   caption: "Pools",
   rows: () => state.pools,
@@ -113,7 +109,7 @@ export const pools = () => list({
     num("Lost", "lostNodes", (lost) => el("span", { class: lost ? "warn" : null }, number(lost))),
     num("Devices", "devices"), num("Workloads", "workloads"), num("Without devices", "waiting"),
     num("Weighted throughput", "weightedThroughput", (sum, row) => rate(sum, row.simulated)),
-    num("Fairness loss", "fairnessLoss", (share) => percent(share)),
+    share("Fairness loss", "fairnessLoss"),
     changed,
     col("Hardware", "hardware"),
   ],

@@ -6,14 +6,11 @@ const RETRY_MS = 1000;
 const ATTEMPTS = 30;
 
 const sleep = (time) => new Promise((resolve) => setTimeout(resolve, time));
-const listeners = new Set();
+let listener = () => {};
 let token = sessionStorage.getItem("token") || "";
 
 /** The latest state: rows by workload and by pool, the latest events, and the planner's statistics. */
 export const state = { rows: new Map(), pools: new Map(), events: [], statistics: null, connected: false, denied: false, problem: "Loading." };
-
-/** Calls listener(kind, value) on each update; kind is workload, deleted, pool, event, statistics, connected or disconnected. */
-export const listen = (listener) => listeners.add(listener);
 
 /** Keeps a token until the tab is closed. */
 export function setToken(text) {
@@ -22,10 +19,6 @@ export function setToken(text) {
 }
 
 export const hasToken = () => token !== "";
-
-function notify(kind, value) {
-  for (const listener of [...listeners]) listener(kind, value);
-}
 
 async function request(path, parameters, options) {
   const response = await fetch(path + (parameters ? "?" + new URLSearchParams(parameters) : ""), {
@@ -38,14 +31,11 @@ async function request(path, parameters, options) {
   throw error;
 }
 
-/** Returns the JSON at a path; fails with an error whose message can be shown. */
-export const get = async (path, parameters, signal) => (await request(path, parameters, { signal })).json();
-
-/** As get(), but waits while the server reads the log for another request. */
-export async function getWhenFree(path, parameters) {
+/** Returns the JSON at a path, waiting while the server reads the log for others; fails with an error that can be shown. */
+export async function get(path, parameters) {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await get(path, parameters);
+      return await (await request(path, parameters)).json();
     } catch (error) {
       if (error.status !== 429 || attempt === ATTEMPTS) throw error;
     }
@@ -93,7 +83,7 @@ function receive(kind, data) {
   } else if (kind === "statistics") {
     state.statistics = value;
   }
-  notify(kind, value);
+  listener(kind, value);
 }
 
 async function follow() {
@@ -109,7 +99,7 @@ async function follow() {
     state.connected = true;
     state.denied = false;
     state.problem = "";
-    notify("connected");
+    listener("connected");
     let rest = "";
     for (;;) {
       const { done, value } = await reader.read();
@@ -126,8 +116,12 @@ async function follow() {
   }
 }
 
-/** Follows the server for as long as the page is open; connects again after a failure. */
-export async function start() {
+/**
+ * Follows the server for as long as the page is open; connects again after a failure. Calls notify(kind, value) on each
+ * update; kind is workload, deleted, pool, event, statistics, connected or disconnected.
+ */
+export async function start(notify) {
+  listener = notify;
   for (;;) {
     let problem = "The server closed the connection";
     let wait = RETRY_MS;
@@ -141,7 +135,7 @@ export async function start() {
     const changed = state.connected || state.problem !== problem;
     state.connected = false;
     state.problem = problem;
-    if (changed) notify("disconnected");
+    if (changed) listener("disconnected");
     await sleep(wait);
   }
 }

@@ -2,7 +2,7 @@
 
 import { tooltip } from "./chart.js";
 import { positionOf } from "./shards.js";
-import { about, bytes, clock, counted, day, ms, number, percent, rangeText, short } from "./text.js";
+import { about, bytes, clock, counted, day, ms, number, percent, rangeText, ratio, reasonOf, short, sum } from "./text.js";
 
 /** The parts of a device's step in the order in which they happen. */
 export const PARTS = [
@@ -50,16 +50,38 @@ function stack(c, costs, name, axis, extra) {
   }));
 }
 
-export const legend = (c, data) => ({ data, selectedMode: false, textStyle: { color: c.ink }, itemWidth: 18, itemHeight: 12, top: 0 });
-
-export const value = (c, extra) => ({
-  type: "value", axisLabel: { color: c.soft }, splitLine: { lineStyle: { color: c.line } },
-  nameTextStyle: { color: c.soft }, ...extra,
+export const legend = (c, data, extra) => ({
+  data, selectedMode: false, textStyle: { color: c.ink }, itemWidth: 18, itemHeight: 12, top: 0, ...extra,
 });
 
-export const category = (c, extra) => ({
-  type: "category", axisTick: { show: false }, axisLine: { lineStyle: { color: c.line } }, axisLabel: { color: c.soft }, ...extra,
+/** A legend of names of any length and number, and the space that it takes. */
+export const names = (c, data) => legend(c, data, { textStyle: { color: c.ink, width: 200, overflow: "truncate" } });
+export const namesHeight = (count) => 24 * Math.ceil(count / 4);
+
+const axis = (c, { label, ...extra }) => ({
+  nameLocation: "middle", nameTextStyle: { color: c.soft }, axisLabel: { color: c.soft, ...label }, ...extra,
 });
+
+/** Labels with space between them, which ECharts only counts where there is a background. */
+const APART = { hideOverlap: true, padding: [0, 6], backgroundColor: "transparent" };
+
+/** An axis of values; label is its axisLabel. */
+export const value = (c, extra) => axis(c, { type: "value", splitLine: { lineStyle: { color: c.line } }, ...extra });
+
+/** An axis of categories; label is its axisLabel. */
+export const category = (c, extra) =>
+  axis(c, { type: "category", axisTick: { show: false }, axisLine: { lineStyle: { color: c.line } }, ...extra });
+
+/** The axis of devices' steps, above many bars, so that it is visible without scrolling. */
+const stepAxis = (c, few, extra) => value(c, { name: "ms per step", nameGap: 26, position: few ? "bottom" : "top", min: 0, ...extra });
+
+/** The axis of devices, one for each row. */
+const deviceAxis = (c, few, { label, ...extra }) => category(c, {
+  inverse: true, label: { color: c.ink, fontSize: few ? 12 : 10, interval: few ? 0 : "auto", ...label }, ...extra,
+});
+
+/** Lines across a chart. */
+const across = (data, style) => ({ silent: true, symbol: "none", data, ...style });
 
 /** A tooltip that only moves the axis pointer; the details are shown beside the chart. */
 export const pointerOnly = (c) => ({
@@ -67,26 +89,27 @@ export const pointerOnly = (c) => ({
   axisPointer: { type: "shadow", z: 0, label: { show: false }, shadowStyle: { color: c.band } },
 });
 
-export const pointTooltip = (c, text) => ({
-  trigger: "item", confine: true, backgroundColor: c.panel, borderColor: c.line, textStyle: { color: c.ink, fontSize: 13 },
-  formatter: text,
+export const pointTooltip = (c, formatter, trigger = "item") => ({
+  trigger, confine: true, backgroundColor: c.panel, borderColor: c.line, textStyle: { color: c.ink, fontSize: 13 }, formatter,
 });
 
 /** Returns the bytes of each device of a plan that shards may use: of replica groups, the least at each position. */
 export function usable(cluster, plan) {
-  const positions = plan.deviceCosts.map(() => Infinity);
   const own = new Map(cluster.memoryBytesByDevice.map(({ device, bytes: of }) => [device, of]));
-  for (let rank = 0; rank < positions.length * plan.replication.groups; rank++) {
+  const least = plan.deviceCosts.map(() => Infinity);
+  for (let rank = 0; rank < least.length * plan.replication.groups; rank++) {
     const position = positionOf(plan, rank);
-    positions[position] = Math.min(positions[position], own.get(rank) ?? cluster.memoryBytesPerDevice);
+    least[position] = Math.min(least[position], (own.get(rank) ?? cluster.memoryBytesPerDevice) - cluster.reservedMemoryBytesPerDevice);
   }
-  return positions.map((memory) => memory - cluster.reservedMemoryBytesPerDevice);
+  return least;
 }
 
-/** Returns where bars begin and end: the axis is above many bars, so that it is visible without scrolling. */
+/** Returns where bars begin and end. */
 const inset = (few, top) => (few ? { top, bottom: 44 } : { top: top + 36, bottom: 10 });
 
-export const planHeight = (plan) => 90 + plan.deviceCosts.length * (plan.deviceCosts.length > MANY ? 13 : 24);
+const rowsHeight = (count) => count * (count > MANY ? 13 : 24);
+
+export const planHeight = (plan) => 90 + rowsHeight(plan.deviceCosts.length);
 
 /** Returns what a screen reader says of a device. */
 export const deviceText = (cost, bottleneck) =>
@@ -102,9 +125,7 @@ export const planOption = (plan, capacities) => (c) => {
   const most = capacities && Math.max(...capacities);
   const unequal = capacities && Math.min(...capacities) < most;
   const memory = capacities ? `memory, of ${unequal ? `${bytes(Math.min(...capacities))} to ` : ""}${bytes(most)}` : "memory";
-  const devices = (extra) => category(c, {
-    inverse: true, data: costs.map((cost) => cost.device), splitLine: { show: false }, ...extra,
-  });
+  const devices = (extra) => deviceAxis(c, wide, { data: costs.map((cost) => cost.device), ...extra });
   const mark = { color: c.alert, fontWeight: 700 };
   const label = (text) => ({ show: wide, position: "right", color: c.ink, fontSize: 11, formatter: text, rich: { mark } });
   return {
@@ -112,14 +133,10 @@ export const planOption = (plan, capacities) => (c) => {
     tooltip: pointerOnly(c),
     axisPointer: { link: [{ yAxisIndex: "all" }] },
     grid: [{ left: 60, width: "60%", ...inset(wide, 34) }, { left: "77%", right: unequal ? 150 : 80, ...inset(wide, 34) }],
-    xAxis: [
-      value(c, { name: "ms per step", nameLocation: "middle", nameGap: 26, position: wide ? "bottom" : "top", min: 0 }),
-      value(c, { gridIndex: 1, max: most || null, show: false }),
-    ],
+    xAxis: [stepAxis(c, wide), value(c, { gridIndex: 1, max: most || null, show: false })],
     yAxis: [
       devices({
-        axisLabel: {
-          color: c.ink, fontSize: wide ? 12 : 10, interval: wide ? 0 : "auto",
+        label: {
           formatter: (device) => {
             const text = slow.has(Number(device)) ? `${device} slow` : device;
             return Number(device) === bottleneck ? `{mark|▶ ${text}}` : text;
@@ -127,7 +144,7 @@ export const planOption = (plan, capacities) => (c) => {
           rich: { mark },
         },
       }),
-      devices({ gridIndex: 1, axisLine: { show: false }, axisLabel: { show: false } }),
+      devices({ gridIndex: 1, axisLine: { show: false }, label: { show: false } }),
     ],
     series: [
       ...stack(c, costs, "step", 0, (key) =>
@@ -144,7 +161,7 @@ export const planOption = (plan, capacities) => (c) => {
 
 /** Returns what a screen reader says of a plan of the history. */
 export const historyText = (line) =>
-  `Generation ${line.generation}: ${line.beforeMs ? ms(line.beforeMs) + " to " : ""}${ms(line.predictedMs)}, ${line.reason}`;
+  `Generation ${line.generation}: ${line.beforeMs ? ms(line.beforeMs) + " to " : ""}${ms(line.predictedMs)}, ${reasonOf(line.reason)}`;
 
 /** The plans of a workload over time: the predicted cost of the plan that ran before, and of the new plan. */
 export const historyOption = (lines, chosen) => (c) => {
@@ -161,19 +178,15 @@ export const historyOption = (lines, chosen) => (c) => {
     legend: legend(c, ["plan that ran before", ...Object.values(kinds).map(([title]) => title)]),
     tooltip: pointerOnly(c),
     grid: { left: 56, right: 20, top: 34, bottom: 44 },
-    xAxis: category(c, {
-      data: lines.map((line) => line.generation), name: "generation", nameLocation: "middle", nameGap: 26, nameTextStyle: { color: c.soft },
-    }),
-    yAxis: value(c, { name: "ms per step", nameLocation: "middle", nameGap: 40, scale: true }),
+    xAxis: category(c, { data: lines.map((line) => line.generation), name: "generation", nameGap: 26 }),
+    yAxis: value(c, { name: "ms per step", nameGap: 40, min: 0 }),
     series: [
       step({ itemStyle: { color: "transparent" }, data: lines.map((line) => Math.min(before(line), line.predictedMs)) }),
       step({ itemStyle: { color: c.soft }, data: lines.map((line) => Math.abs(before(line) - line.predictedMs)) }),
       {
         type: "scatter", name: "plan that ran before", symbolSize: 9, itemStyle: { color: c.panel, borderColor: c.soft, borderWidth: 1.5 },
         data: lines.map((line) => line.beforeMs),
-        markLine: at < 0 ? null : {
-          silent: true, symbol: "none", lineStyle: { color: c.ink, type: "dotted" }, label: { show: false }, data: [{ xAxis: at }],
-        },
+        markLine: across(at < 0 ? [] : [{ xAxis: at }], { lineStyle: { color: c.ink, type: "dotted" }, label: { show: false } }),
       },
       ...Object.entries(kinds).map(([key, [title, symbol, color]]) => ({
         type: "scatter", name: title, symbol, symbolSize: 11,
@@ -185,17 +198,10 @@ export const historyOption = (lines, chosen) => (c) => {
 };
 
 /** Returns the bytes and shards that go from one device to another, or to every other one, a sum for each pair. */
-export function transfers(moved) {
-  const sums = new Map();
-  for (const { part, bytes: size } of moved) {
-    const key = `${part.fromDevice} ${part.toDevice}`;
-    const sum = sums.get(key) || { from: part.fromDevice, to: part.toDevice, bytes: 0, count: 0 };
-    sum.bytes += size || 0;
-    sum.count++;
-    sums.set(key, sum);
-  }
-  return [...sums.values()];
-}
+export const transfers = (moved) =>
+  [...Map.groupBy(moved, (part) => `${part.fromDevice} ${part.toDevice}`).values()].map((parts) => ({
+    from: parts[0].fromDevice, to: parts[0].toDevice, count: parts.length, bytes: sum(parts, (part) => part.bytes),
+  }));
 
 /**
  * Returns sums with a pair for each device that gets a copy. A device without a copy gets it from the first one, where
@@ -209,41 +215,39 @@ const spread = (sums, count) =>
     return others.map((to) => ({ ...sum, from, to, bytes: sum.bytes / others.length }));
   });
 
-export function diffHeight(earlier, later) {
-  const devices = Math.max(earlier.deviceCosts.length, later.deviceCosts.length);
-  return 110 + devices * (devices > MANY ? 13 : 24);
-}
+export const diffHeight = (...plans) => 110 + rowsHeight(Math.max(...plans.map((plan) => plan.deviceCosts.length)));
 
 /** Two plans: the devices' costs on both sides, and between them what moves from which device to which. */
-export const diffOption = (shards, before, after) => (c) => {
+export const diffOption = (moved, before, after) => (c) => {
   const [left, right] = [parts(before.deviceCosts), parts(after.deviceCosts)];
   const count = Math.max(left.length, right.length);
   const longest = Math.max(...[...left, ...right].map((cost) => cost.total));
-  const moved = shards.map(({ part, bytes: size }) => ({
-    part: { ...part, fromDevice: positionOf(before, part.fromDevice), toDevice: positionOf(after, part.toDevice) },
-    bytes: size,
+  const positions = moved.map((part) => ({
+    ...part, fromDevice: positionOf(before, part.fromDevice), toDevice: positionOf(after, part.toDevice),
   }));
-  const sums = spread(transfers(moved), right.length);
+  const sums = spread(transfers(positions), right.length);
   const most = Math.max(1, ...sums.map((sum) => sum.bytes));
   const devices = [...Array(count).keys()];
   const few = count <= MANY;
-  const side = (plan) => `generation ${plan.generation}, ${ms(plan.predictedMs)}`;
-  const title = (text, place) => ({ text, ...place, textStyle: { color: c.ink, fontSize: 13 } });
-  const axis = (gridIndex, position, extra) => category(c, {
-    gridIndex, position, inverse: true, data: devices, axisLine: { show: false },
-    axisLabel: { color: c.ink, fontSize: few ? 12 : 10, interval: few ? 0 : "auto", ...extra },
+  const title = (name, plan, place) => ({
+    text: `${name}: generation ${plan.generation}, ${ms(plan.predictedMs)}`, textStyle: { color: c.ink, fontSize: 13 }, ...place,
   });
-  const time = (gridIndex, inverse) => value(c, {
-    gridIndex, inverse, position: few ? "bottom" : "top", min: 0, max: longest, name: "ms per step", nameLocation: "middle", nameGap: 26,
-    axisLabel: { color: c.soft, showMaxLabel: false },
-  });
+  const side = (gridIndex, position) => deviceAxis(c, few, { gridIndex, position, data: devices, axisLine: { show: false } });
+  const time = (gridIndex, inverse) => stepAxis(c, few, { gridIndex, inverse, max: longest, label: { showMaxLabel: false } });
+  const column = (place) => ({ ...place, ...inset(few, 60) });
   return {
-    title: [title(`Earlier: ${side(before)}`, { left: 0 }), title(`Later: ${side(after)}`, { right: 0 }),
-      { text: "moved shards; line width: bytes", left: "center", ...(few ? { bottom: 4 } : { top: 54 }), textStyle: { color: c.soft, fontSize: 12, fontWeight: 400 } }],
-    legend: { ...legend(c, PARTS.map(([, name]) => name)), top: 26 },
-    grid: [{ left: 16, width: "33%", ...inset(few, 60) }, { left: "38%", width: "24%", ...inset(few, 60) }, { right: 16, width: "33%", ...inset(few, 60) }],
+    title: [
+      title("Earlier", before, { left: 0 }),
+      title("Later", after, { right: 0 }),
+      {
+        text: "moved shards; line width: bytes", left: "center", ...(few ? { bottom: 4 } : { top: 54 }),
+        textStyle: { color: c.soft, fontSize: 12, fontWeight: 400 },
+      },
+    ],
+    legend: legend(c, PARTS.map(([, name]) => name), { top: 26 }),
+    grid: [column({ left: 16, width: "33%" }), column({ left: "38%", width: "24%" }), column({ right: 16, width: "33%" })],
     xAxis: [time(0, true), value(c, { gridIndex: 1, min: 0, max: 1, show: false }), time(2, false)],
-    yAxis: [axis(0, "right"), value(c, { gridIndex: 1, inverse: true, min: -0.5, max: count - 0.5, show: false }), axis(2, "left")],
+    yAxis: [side(0, "right"), value(c, { gridIndex: 1, inverse: true, min: -0.5, max: count - 0.5, show: false }), side(2, "left")],
     series: [
       ...stack(c, left, "earlier", 0),
       ...stack(c, right, "later", 2),
@@ -263,32 +267,31 @@ export const stepsOption = (steps) => (c) => {
   const groups = byWorkload(steps, (members) => members.length);
   const costs = steps.flatMap((step) => [step.predictedMs, step.measuredMs]);
   const [min, max] = range(Math.min(...costs), Math.max(...costs));
-  const axis = (name, gap) => value(c, { name, nameLocation: "middle", nameGap: gap, min, max, axisLabel: { color: c.soft, showMinLabel: false, showMaxLabel: false } });
-  const colours = [c.compute, c.alert, c.forward, c.memory, c.backward];
-  const names = legend(c, groups.map(({ name }) => name));
+  const axisOf = (name, nameGap) => value(c, { name, nameGap, min, max, label: { showMinLabel: false, showMaxLabel: false } });
   return {
-    legend: { ...names, textStyle: { ...names.textStyle, width: 200, overflow: "truncate" } },
+    legend: names(c, groups.map(({ name }) => name)),
     tooltip: pointTooltip(c, ({ seriesIndex, dataIndex }) => {
       const step = groups[seriesIndex].members[dataIndex];
       return tooltip(`${step.workloadId}, plan ${short(step.planId)}`, `${ms(step.predictedMs)} predicted, ${ms(step.measuredMs)} measured`);
     }),
-    grid: { left: 60, right: 20, top: 16 + 24 * Math.ceil(groups.length / 4), bottom: 50 },
-    xAxis: axis("predicted ms per step", 28),
-    yAxis: axis("measured ms per step", 40),
+    grid: { left: 60, right: 20, top: 16 + namesHeight(groups.length), bottom: 50 },
+    xAxis: axisOf("predicted ms per step", 28),
+    yAxis: axisOf("measured ms per step", 40),
     series: groups.map(({ name, members }, i) => ({
       // Of more workloads than colours, those of one colour have different symbols.
-      type: "scatter", name, symbol: SYMBOLS[(i + Math.floor(i / colours.length)) % SYMBOLS.length], symbolSize: 9,
-      itemStyle: { color: colours[i % colours.length], opacity: 0.7 },
+      type: "scatter", name, symbol: SYMBOLS[(i + Math.floor(i / COLOURS.length)) % SYMBOLS.length], symbolSize: 9,
+      itemStyle: { color: c[COLOURS[i % COLOURS.length]], opacity: 0.7 },
       data: members.map((step) => [step.predictedMs, step.measuredMs]),
-      markLine: i > 0 ? undefined : {
-        silent: true, symbol: "none", lineStyle: { color: c.soft, type: "dashed" },
+      markLine: across(i > 0 ? [] : [[{ coord: [min, min] }, { coord: [max, max] }]], {
+        lineStyle: { color: c.soft, type: "dashed" },
         label: { show: true, position: "insideEndTop", formatter: "measured = predicted", color: c.soft },
-        data: [[{ coord: [min, min] }, { coord: [max, max] }]],
-      },
+      }),
     })),
   };
 };
 
+/** What tells workloads apart: their colours and symbols. */
+export const COLOURS = ["compute", "alert", "forward", "memory", "backward"];
 export const SYMBOLS = ["circle", "triangle", "diamond", "rect"];
 
 /** Workloads that charts tell apart by colours, and by symbols or patterns; all others share a group. */
@@ -299,12 +302,7 @@ export const TOLD_APART = 15;
  * weight(members) says how much a group has.
  */
 export function byWorkload(items, weight) {
-  const groups = new Map();
-  for (const item of items) {
-    if (!groups.has(item.workloadId)) groups.set(item.workloadId, []);
-    groups.get(item.workloadId).push(item);
-  }
-  const sorted = [...groups].map(([name, members]) => ({ name, members, sum: weight(members) }))
+  const sorted = [...Map.groupBy(items, (item) => item.workloadId)].map(([name, members]) => ({ name, members, sum: weight(members) }))
     .sort((a, b) => b.sum - a.sum || (a.name < b.name ? -1 : 1));
   const others = sorted.splice(TOLD_APART);
   if (others.length) {
@@ -321,40 +319,45 @@ function range(low, high) {
   return [Math.max(0, round(low - space, Math.floor)), round(high + space, Math.ceil)];
 }
 
+/** Returns two series that fill what is between lows and lows + heights. */
+const band = (c, name, lows, heights) => [
+  { data: lows }, { data: heights, name, icon: "rect", itemStyle: { color: c.band }, areaStyle: { color: c.band, opacity: 1 } },
+].map((series) => ({ type: "line", stack: "band", symbol: "none", silent: true, lineStyle: { opacity: 0 }, z: 1, ...series }));
+
 /** The ratio of measured to predicted cost over time, with the range without an alarm, alarms, and changes of the model. */
 export const ratiosOption = (points, alarms) => (c) => {
   const changes = points.flatMap((point, i) => (i > 0 && points[i - 1].modelId !== point.modelId ? [i] : []));
   const alarmed = alarms
     .map((alarm) => points.findIndex((point) => point.measuredAt >= alarm.measuredAt))
     .filter((i) => i >= 0);
-  const shown = points.flatMap((point) => [point.ratio, point.low, point.high]).filter((ratio) => ratio > 0);
+  const shown = points.flatMap((point) => [point.ratio, point.low, point.high]).filter((shown) => shown > 0);
   const times = points.map((point) => clock(point.measuredAt).slice(11));
   const [low, high] = [Math.min(1, ...shown), Math.max(1, ...shown)];
-  const band = (data, extra) => ({
-    type: "line", stack: "band", symbol: "none", silent: true, lineStyle: { opacity: 0 }, data, ...extra,
-  });
   return {
     legend: legend(c, ["measured / predicted", "range without an alarm", "alarm"]),
-    tooltip: { ...pointTooltip(c, ([{ dataIndex: i }]) => tooltip(
-      `${clock(points[i].measuredAt)}: ${points[i].ratio.toFixed(3)}`,
-      points[i].low ? `range without an alarm: ${points[i].low.toFixed(2)} to ${points[i].high.toFixed(2)}` : "the usual ratio is still being learned",
-      `model ${short(points[i].modelId)}`)), trigger: "axis" },
+    tooltip: pointTooltip(c, ([{ dataIndex: i }]) => tooltip(
+      `${clock(points[i].measuredAt)}: ${ratio(points[i].ratio)}`,
+      points[i].low ? `range without an alarm: ${ratio(points[i].low)} to ${ratio(points[i].high)}` : "the usual ratio is still being learned",
+      `model ${short(points[i].modelId)}`), "axis"),
     grid: { left: 60, right: 20, top: 34, bottom: 30 },
-    xAxis: category(c, { data: times, axisLabel: { color: c.soft, hideOverlap: true, interval: (i, time) => time !== times[i - 1] } }),
-    yAxis: value(c, { name: "measured / predicted", nameLocation: "middle", nameGap: 42, min: Math.floor(9.5 * low) / 10, max: Math.ceil(10.5 * high) / 10, axisLabel: { color: c.soft, showMaxLabel: false } }),
+    xAxis: category(c, {
+      data: times,
+      // ECharts hides the first label, too, if it overlaps the next: of two labels, both.
+      label: { ...APART, showMinLabel: true, interval: (i, time) => time !== times[i - 1] },
+    }),
+    yAxis: value(c, {
+      name: "measured / predicted", nameGap: 42, min: Math.floor(9.5 * low) / 10, max: Math.ceil(10.5 * high) / 10,
+      label: { showMaxLabel: false },
+    }),
     series: [
-      band(points.map((point) => point.low)),
-      band(points.map((point) => (point.low ? point.high - point.low : null)), { name: "range without an alarm", itemStyle: { color: c.band }, areaStyle: { color: c.band, opacity: 1 } }),
+      ...band(c, "range without an alarm", points.map((point) => point.low), points.map((point) => point.low && point.high - point.low)),
       {
         type: "line", name: "measured / predicted", symbol: "none", itemStyle: { color: c.compute }, lineStyle: { width: 1.5 },
         data: points.map((point) => point.ratio),
-        markLine: {
-          silent: true, symbol: "none",
-          data: [
-            { yAxis: 1, label: { show: false }, lineStyle: { color: c.soft, type: "solid" } },
-            ...changes.map((i) => ({ xAxis: i, label: { formatter: "new model", position: "insideEndTop", color: c.soft }, lineStyle: { color: c.forward, type: "dashed" } })),
-          ],
-        },
+        markLine: across([
+          { yAxis: 1, label: { show: false }, lineStyle: { color: c.soft, type: "solid" } },
+          ...changes.map((i) => ({ xAxis: i, label: { formatter: "new model", position: "insideEndTop", color: c.soft } })),
+        ], { lineStyle: { color: c.forward, type: "dashed" } }),
       },
       {
         type: "scatter", name: "alarm", symbol: "triangle", symbolSize: 15, symbolOffset: [0, -14], itemStyle: { color: c.alert },
@@ -408,19 +411,16 @@ export const fillOption = (row, measuredAt) => (c) => {
   const line = (name, color, data, style, extra) => ({
     type: "line", name, symbol: "none", itemStyle: { color }, lineStyle: { width: 1.5, ...style }, data, ...extra,
   });
-  const band = (data, extra) => line(undefined, c.band, data, { opacity: 0 }, { stack: "band", ...extra });
   const level = (name, color, slots, type) => line(name, color, [[now, slots], [end, slots]], { type });
   const when = (days, extra) => ({ value: [now + (days ?? 180) * DAY_MS, row.fullAt], symbol: "none", ...extra });
   const shown = [
     line("ids reported", c.compute, past.map(({ at, median }) => [at, median]), { width: 2 }, {
-      markLine: resize < past[0].at ? null : {
-        silent: true, symbol: "none", lineStyle: { color: c.forward, type: "dashed" },
-        data: resize ? [{ xAxis: resize, label: { formatter: `resized ${day(resize)}`, color: c.soft } }] : [],
-      },
+      markLine: across(resize >= past[0].at ? [{ xAxis: resize }] : [], {
+        lineStyle: { color: c.forward, type: "dashed" }, label: { formatter: `resized ${day(resize)}`, color: c.soft },
+      }),
     }),
     line("forecast", c.compute, forecast.map(({ at, median }) => [at, median]), { type: "dashed" }, { symbol: "circle" }),
-    band(forecast.map(({ at, low }) => [at, low])),
-    band(forecast.map(({ at, low, high }) => [at, high - low]), { name: "90% range", icon: "rect", areaStyle: { color: c.band, opacity: 1 }, z: 1 }),
+    ...band(c, "90% range", forecast.map(({ at, low }) => [at, low]), forecast.map(({ at, low, high }) => [at, high - low])),
     level("slots", c.ink, row.slots, "solid"),
     ...(row.slotsGiven === row.slots ? [] : [level("slots given", c.forward, row.slotsGiven, "dotted")]),
     ...(row.fullAt === null ? [] : [level(`full: ${percent(row.fullAt / row.slots, 0)} of the slots`, c.alert, row.fullAt, "dashed")]),
@@ -441,17 +441,15 @@ export const fillOption = (row, measuredAt) => (c) => {
     ...forecast.slice(1).map((range) => [range.at, [`${about(range.median)} ids`, `90% range: ${about(range.low)} to ${about(range.high)}`]]),
   ]);
   return {
-    legend: {
-      ...legend(c, shown.filter(({ name }) => name).map(({ name, icon }) => ({ name, icon, itemStyle: icon ? {} : { opacity: 0 } }))), itemWidth: 28,
-    },
-    tooltip: {
-      ...pointTooltip(c, ([{ value: [at] }]) => tooltip(clock(at), ...(texts.get(at) ?? [fullText(full, now)]))), trigger: "axis",
-    },
+    legend: legend(c, shown.filter(({ name }) => name).map(({ name, icon }) => ({ name, icon, itemStyle: icon ? {} : { opacity: 0 } })), {
+      itemWidth: 28,
+    }),
+    tooltip: pointTooltip(c, ([{ value: [at] }]) => tooltip(clock(at), ...(texts.get(at) ?? [fullText(full, now)])), "axis"),
     grid: { left: 66, right: 40, top: 64, bottom: 30 },
-    xAxis: {
-      ...category(c, {}), type: "time", min: past[0].at, max: end, axisLabel: { color: c.soft, formatter: (at) => day(at).slice(5), padding: [0, 5], hideOverlap: true },
-    },
-    yAxis: value(c, { name: "ids", nameLocation: "middle", nameGap: 50, min: 0, axisLabel: { color: c.soft, formatter: about } }),
+    xAxis: category(c, {
+      type: "time", min: past[0].at, max: end, label: { ...APART, formatter: (at) => day(at).slice(5) },
+    }),
+    yAxis: value(c, { name: "ids", nameGap: 50, min: 0, label: { formatter: about } }),
     series: shown,
   };
 };

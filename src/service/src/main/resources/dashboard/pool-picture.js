@@ -1,6 +1,6 @@
 // The picture of a pool: its nodes, grouped by rack.
 
-import { el, facts, link } from "./dom.js";
+import { detail, el, facts, link } from "./dom.js";
 import { state } from "./live.js";
 import { clock, counted } from "./text.js";
 
@@ -9,7 +9,9 @@ const MANY = 96;
 
 const SIGNS = { TAKEN: "", FREE: "free", LOST: "✕ lost" };
 const SMALL_SIGNS = { TAKEN: "", FREE: "", LOST: "✕" };
+/** Nodes, or rows of nodes, that a key goes on. */
 const STEPS = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
+const ROWS = { ArrowDown: 1, ArrowUp: -1 };
 
 const rackName = (rack) => (rack ? `Rack ${rack}` : "Without a rack");
 
@@ -37,7 +39,7 @@ export class PoolPicture {
       },
     });
     this.legend = el("ul", { class: "legend" });
-    this.detail = el("div", { class: "detail", tabindex: 0, role: "region", "aria-label": "The chosen node" });
+    this.detail = detail("The chosen node");
     this.node = el("div", { class: "pair" }, el("div", { class: "picture" }, this.list, this.legend), this.detail);
   }
 
@@ -45,12 +47,7 @@ export class PoolPicture {
     const chosen = this.nodes[this.at]?.name;
     this.view = view;
     this.workloads = new Map(view.workloads.map((workload) => [workload.workloadId, workload]));
-    const racks = new Map();
-    for (const node of view.nodes) {
-      if (!racks.has(node.rack)) racks.set(node.rack, []);
-      racks.get(node.rack).push(node);
-    }
-    const sorted = [...racks].sort(([a], [b]) => (a < b ? -1 : 1));
+    const sorted = [...Map.groupBy(view.nodes, (node) => node.rack)].sort(([a], [b]) => (a < b ? -1 : 1));
     this.nodes = sorted.flatMap(([, nodes]) => nodes);
     const small = this.nodes.length > MANY;
     this.list.classList.toggle("small", small);
@@ -83,17 +80,14 @@ export class PoolPicture {
     this.legend.replaceChildren(
       ...has.map((workload) => entry("taken " + this.marks.classes(workload.workloadId), small ? this.marks.of(workload.workloadId) + 1 : "",
         `${workload.workloadId}: ${counted(workload.nodes.length, "node")}`)),
-      ...(freeNodes ? [entry("free", "", `free: ${counted(freeNodes, "node")}`)] : []),
-      ...(lostNodes ? [entry("lost", "✕", `lost: ${counted(lostNodes, "node")}`)] : []));
+      freeNodes ? entry("free", "", `free: ${counted(freeNodes, "node")}`) : "",
+      lostNodes ? entry("lost", "✕", `lost: ${counted(lostNodes, "node")}`) : "");
   }
 
   key(event) {
-    const step = STEPS[event.key];
-    const next = step !== undefined ? this.at + step
-      : event.key === "ArrowDown" ? this.beside(1)
-      : event.key === "ArrowUp" ? this.beside(-1)
-      : null;
-    if (next === null) return;
+    const rows = ROWS[event.key];
+    const next = rows ? this.beside(rows) : this.at + STEPS[event.key];
+    if (Number.isNaN(next)) return;
     event.preventDefault();
     this.choose(Math.max(0, Math.min(this.nodes.length - 1, next)));
     this.squares[this.at]?.scrollIntoView({ block: "nearest" });
@@ -103,14 +97,10 @@ export class PoolPicture {
   beside(direction) {
     const boxes = this.squares.map((square) => square.getBoundingClientRect());
     const from = boxes[this.at];
-    let best = this.at;
-    let least = Infinity;
-    boxes.forEach((box, i) => {
-      const rows = direction * (box.top - from.top);
-      const distance = 1000 * rows + Math.abs(box.left - from.left);
-      if (rows > 1 && distance < least) [best, least] = [i, distance];
-    });
-    return best;
+    const below = ({ top }) => direction * (top - from.top);
+    const distance = (box) => 1000 * below(box) + Math.abs(box.left - from.left);
+    const [nearest] = boxes.filter((box) => below(box) > 1).sort((a, b) => distance(a) - distance(b));
+    return nearest ? boxes.indexOf(nearest) : this.at;
   }
 
   choose(index) {

@@ -1,20 +1,18 @@
 // What the charts of a pool show: functions from data to ECharts' options. Throughput is in samples a second.
 
 import { tooltip } from "./chart.js";
-import { bars, byWorkload, category, decal, legend, pointerOnly, pointTooltip, SYMBOLS, TOLD_APART, value } from "./plots.js";
-import { clock, counted, number, percent, rate } from "./text.js";
+import {
+  bars, byWorkload, category, COLOURS, decal, names, namesHeight, pointerOnly, pointTooltip, SYMBOLS, TOLD_APART, value,
+} from "./plots.js";
+import { about, clock, counted, number, percent, rate, sum } from "./text.js";
 
-const COLOURS = ["compute", "alert", "forward", "memory", "backward"];
 const LINES = ["solid", "dashed", "dotted"];
 const HAS = "what it has";
-const compact = new Intl.NumberFormat("en", { notation: "compact" });
 const ALL = "all devices of the pool";
 
 /** Gives each workload a number, in the order in which they come: its colour and pattern while the page is open. */
 export class Marks {
-  constructor() {
-    this.numbers = new Map();
-  }
+  numbers = new Map();
 
   of(workloadId) {
     if (!this.numbers.has(workloadId)) this.numbers.set(workloadId, this.numbers.size);
@@ -35,10 +33,6 @@ export class Marks {
   }
 }
 
-const names = (c, data, width) => ({
-  ...legend(c, data), type: "plain", textStyle: { color: c.ink, width, overflow: "truncate" },
-});
-
 /** Returns the workloads whose curves are drawn: those with the most devices. */
 export const drawn = (workloads) =>
   workloads.filter((w) => w.curve).sort((a, b) => b.devices - a.devices || (a.workloadId < b.workloadId ? -1 : 1)).slice(0, TOLD_APART);
@@ -50,7 +44,7 @@ export const curvesOption = (workloads, marks) => (c) => {
   const has = workloads.filter((w) => w.devices > 0 && w.samplesPerSecond !== null);
   const shown = [...workloads.map(title), ...(has.length ? [HAS] : [])];
   return {
-    legend: names(c, shown, 200),
+    legend: names(c, shown),
     tooltip: pointTooltip(c, ({ seriesIndex, dataIndex, seriesName }) => {
       if (seriesName === HAS && seriesIndex === workloads.length) {
         const w = has[dataIndex];
@@ -60,11 +54,11 @@ export const curvesOption = (workloads, marks) => (c) => {
       const point = w.curve.points[dataIndex];
       return tooltip(w.workloadId, `${counted(point.devices, "device")}: ${rate(point.samplesPerSecond, w.curve.simulated)}`);
     }),
-    grid: { left: 66, right: 24, top: 16 + 24 * Math.ceil(shown.length / 4), bottom: 46 },
-    xAxis: value(c, { name: "devices", nameLocation: "middle", nameGap: 28, min: 0, minInterval: 1 }),
+    grid: { left: 66, right: 24, top: 16 + namesHeight(shown.length), bottom: 46 },
+    xAxis: value(c, { name: "devices", nameGap: 28, min: 0, minInterval: 1 }),
     yAxis: value(c, {
-      name: `predicted samples/s${simulated ? " (simulated)" : ""}`, nameLocation: "middle", nameGap: 46, min: 0,
-      axisLabel: { color: c.soft, formatter: (samples) => compact.format(samples) },
+      name: `predicted samples/s${simulated ? " (simulated)" : ""}`, nameGap: 46, min: 0,
+      label: { formatter: about },
     }),
     series: [
       ...workloads.map((w) => ({
@@ -84,10 +78,10 @@ export const curvesOption = (workloads, marks) => (c) => {
 /** Returns what a past allocation gave, as a sentence. */
 export function pastText(past) {
   const given = Object.entries(past.devices).sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
-  const sum = given.reduce((total, [, devices]) => total + devices, 0);
+  const taken = sum(given, ([, devices]) => devices);
   return `Generation ${past.generation}, ${clock(past.allocatedAt)}: ` +
     (given.map(([name, devices]) => `${name} ${number(devices)}`).join(", ") || "nobody has devices") +
-    (past.poolDevices === null ? "" : `; ${number(Math.max(0, past.poolDevices - sum))} of ${counted(past.poolDevices, "device")} not used`) +
+    (past.poolDevices === null ? "" : `; ${number(Math.max(0, past.poolDevices - taken))} of ${counted(past.poolDevices, "device")} not used`) +
     `; fairness loss ${percent(past.quality.fairnessLoss)}`;
 }
 
@@ -95,7 +89,7 @@ export function pastText(past) {
 function groupsOf(history, marks) {
   const shares = history.flatMap((past, i) => Object.entries(past.devices).map(([workloadId, devices]) => ({ workloadId, i, devices })));
   const mark = ({ name, others }) => (others ? Infinity : marks.of(name));
-  return byWorkload(shares, (members) => members.reduce((sum, { devices }) => sum + devices, 0))
+  return byWorkload(shares, (members) => sum(members, ({ devices }) => devices))
     .sort((a, b) => mark(a) - mark(b))
     .map(({ name, others, members }) => {
       const devices = history.map(() => 0);
@@ -114,13 +108,11 @@ export const pastOption = (history, marks) => (c) => {
     { color: c.panel, symbol: "circle", symbolSize: 0.6, dashArrayX: [[4, 4], [0, 4, 4, 0]], dashArrayY: [4, 0] },
   ];
   return {
-    legend: names(c, shown, 200),
+    legend: names(c, shown),
     tooltip: pointerOnly(c),
-    grid: { left: 60, right: 24, top: 16 + 24 * Math.ceil(shown.length / 4), bottom: 46 },
-    xAxis: category(c, {
-      data: history.map((past) => past.generation), name: "generation of the pool", nameLocation: "middle", nameGap: 28, nameTextStyle: { color: c.soft },
-    }),
-    yAxis: value(c, { name: "devices", nameLocation: "middle", nameGap: 40, minInterval: 1 }),
+    grid: { left: 60, right: 24, top: 16 + namesHeight(shown.length), bottom: 46 },
+    xAxis: category(c, { data: history.map((past) => past.generation), name: "generation of the pool", nameGap: 28 }),
+    yAxis: value(c, { name: "devices", nameGap: 40, minInterval: 1 }),
     series: [
       ...groups.map(({ name, mark, devices }) => ({
         ...bars, large: false, barMaxWidth: 48, name, stack: "devices",

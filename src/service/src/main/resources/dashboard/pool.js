@@ -4,12 +4,15 @@ import { charted } from "./chart.js";
 import { el, facts } from "./dom.js";
 import { get, reloader, state } from "./live.js";
 import { PoolPicture, workloadLink } from "./pool-picture.js";
+import { namesHeight } from "./plots.js";
 import { curvesOption, drawn, Marks, pastOption, pastText } from "./pool-plots.js";
-import { col, name, num, sentence, Table, when } from "./table.js";
-import { ago, counted, ms, number, percent, rate, words } from "./text.js";
+import { col, name, num, sentence, share, Table, when } from "./table.js";
+import { ago, counted, ms, named, number, percent, rate, words } from "./text.js";
 
 /** Allocations that the chart shows; its table has all that the server keeps. */
 const SHOWN_PAST = 60;
+
+const gapText = (gap) => (gap === 0 ? "proven optimal" : `at most ${percent(gap, 2)}`);
 
 const isSimulated = (workload) => workload.curve !== null && workload.curve.simulated;
 
@@ -59,16 +62,15 @@ const tableOfWorkloads = (id) => new Table({
   name: `Workloads of ${id}`,
   filter: "Filter",
   key: (w) => w.workloadId,
-  sort: 1,
-  descending: true,
+  largest: "Devices",
   columns: [
     name("Workload", "workloadId", (workload) => el("span", {}, workloadLink(workload))),
     num("Devices", "devices"), num("Least devices", (w) => w.claim?.leastDevices),
     num("Most devices", (w) => w.claim?.mostDevices), num("Weight", (w) => w.claim?.weight),
     num("Priority", (w) => w.claim?.priority),
     num("Predicted samples/s", "samplesPerSecond", (samples, w) => rate(samples, isSimulated(w))),
-    num("Share of pool", "share", (share) => percent(share)),
-    num("Fair nodes", "fairNodes", (nodes) => (nodes === null ? "" : number(Number(nodes.toFixed(1))))),
+    share("Share of pool", "share"),
+    num("Fair nodes", "fairNodes", (nodes) => number(nodes && Number(nodes.toFixed(1)))),
     col("Change", (w) => (w.change ? words(w.change) : "not allocated yet")),
     sentence("Reason", (w) => (w.reason ?? "") + (w.claim ? "" : "; its claim is withdrawn")),
   ],
@@ -76,8 +78,6 @@ const tableOfWorkloads = (id) => new Table({
 
 const chartOfCurves = (id) => charted(`curves of ${id}`, "Curves as a table", {
   caption: "Predicted throughput by number of devices",
-  name: `Curves of ${id}`,
-  key: (point) => `${point.devices} ${point.workloadId}`,
   columns: [
     name("Workload", "workloadId"), num("Devices", "devices"),
     num("Predicted step", "stepMs", (step) => (step === null ? "does not fit" : ms(step))),
@@ -87,21 +87,16 @@ const chartOfCurves = (id) => charted(`curves of ${id}`, "Curves as a table", {
 
 const chartOfPast = (id, detail) => charted(`allocations of ${id}`, "Allocations as a table", {
   caption: "The latest allocations",
-  name: `Allocations of ${id}`,
-  key: (past) => past.allocationId,
-  sort: 1,
-  descending: true,
+  largest: "Allocated",
   columns: [
     num("Generation", "generation"), when("Allocated", "allocatedAt"),
     sentence("Devices", (past) => Object.entries(past.devices).map(([workload, devices]) => `${workload}: ${number(devices)}`).join(", ")),
     num("Weighted throughput", (past) => past.quality.weightedThroughput, (sum) => rate(sum)),
-    num("Fairness loss", (past) => past.quality.fairnessLoss, (loss) => percent(loss)),
+    share("Fairness loss", (past) => past.quality.fairnessLoss),
     num("From the optimum", (past) => past.quality.gap, gapText),
     num("Adjusted", (past) => past.quality.adjusted),
   ],
 }, (chart) => [chart, detail]);
-
-const gapText = (gap) => (gap === 0 ? "proven optimal" : `at most ${percent(gap, 2)}`);
 
 /** Shows a pool. */
 export async function pool(id) {
@@ -114,11 +109,11 @@ export async function pool(id) {
   const picture = new PoolPicture(id, marks);
   const workloads = tableOfWorkloads(id);
   const curvesNote = el("p", { class: "soft" });
-  const { chart: curves, table: points, node: curvesNode } = chartOfCurves(id);
-  const curvesBox = el("div", {}, el("h2", {}, "Throughput by devices"), curvesNote, curvesNode);
+  const curves = chartOfCurves(id);
+  const curvesBox = el("div", {}, el("h2", {}, "Throughput by devices"), curvesNote, curves.node);
   const pastDetail = el("p", { class: "soft" });
-  const { chart: past, table: pastTable, node: pastNode } = chartOfPast(id, pastDetail);
-  const pastBox = el("div", {}, el("h2", {}, "Allocations over time"), pastNode);
+  const past = chartOfPast(id, pastDetail);
+  const pastBox = el("div", {}, el("h2", {}, "Allocations over time"), past.node);
 
   function showHead() {
     const row = state.pools.get(id) || view.row;
@@ -140,43 +135,35 @@ export async function pool(id) {
   }
 
   function showCurves() {
-    const known = drawn(view.workloads);
+    const shown = drawn(view.workloads);
     const missing = view.workloads.filter((w) => !w.curve).map((w) => w.workloadId);
-    const all = view.workloads.length - missing.length;
+    const known = view.workloads.filter((w) => w.curve);
     curvesBox.hidden = view.workloads.length === 0;
-    curves.node.hidden = known.length === 0;
+    curves.chart.node.hidden = known.length === 0;
     curvesNote.textContent = [
-      all > known.length ? `The chart shows the ${known.length} workloads with the most devices; the table has all ${all}.` : "",
-      missing.length ? `No curve is known of ${missing.slice(0, 10).join(", ")}${missing.length > 10 ? ` and ${missing.length - 10} more` : ""}.` : "",
+      known.length > shown.length && `The chart shows the ${shown.length} workloads with the most devices; the table has all ${known.length}.`,
+      missing.length > 0 && `No curve is known of ${named(missing, 10)}.`,
     ].filter(Boolean).join(" ");
-    points.set(view.workloads.filter((w) => w.curve).flatMap((w) =>
-      w.curve.points.map((point) => ({ ...point, workloadId: w.workloadId, simulated: w.curve.simulated }))));
-    if (known.length === 0) return;
-    curves.show(curvesOption(known, marks), {
-      label: `Predicted${known.every(isSimulated) ? ", simulated" : ""} samples a second by number of devices. ` +
-        known.filter((w) => w.devices > 0).map((w) => `${w.workloadId} has ${counted(w.devices, "device")}`).join(", "),
-      height: 320 + 24 * Math.ceil(known.length / 4),
-    });
+    curves.show(curvesOption(shown, marks), {
+      label: `Predicted${shown.every(isSimulated) ? ", simulated" : ""} samples a second by number of devices. ` +
+        shown.filter((w) => w.devices > 0).map((w) => `${w.workloadId} has ${counted(w.devices, "device")}`).join(", "),
+      height: 320 + namesHeight(shown.length),
+    }, known.flatMap(({ workloadId, curve }) => curve.points.map((point) => ({ ...point, workloadId, simulated: curve.simulated }))));
   }
 
   function showPast() {
     const shown = view.history.slice(-SHOWN_PAST);
     pastBox.hidden = shown.length === 0;
-    pastTable.set(view.history);
     if (shown.length === 0) return;
     const names = new Set(shown.flatMap((allocation) => Object.keys(allocation.devices)));
     past.show(pastOption(shown, marks), {
-      label: `Devices of each workload in the latest ${shown.length} allocations`, height: 270 + 24 * Math.ceil(Math.min(16, names.size + 1) / 4),
+      label: `Devices of each workload in the latest ${shown.length} allocations`, height: 270 + namesHeight(Math.min(16, names.size + 1)),
+    }, view.history);
+    const say = (i) => { pastDetail.textContent = pastText(shown[i]); };
+    past.chart.choose({
+      count: shown.length, at: shown.length - 1, latest: shown.at(-1).allocationId, text: (i) => pastText(shown[i]), picked: say,
     });
-    const detail = (i) => { pastDetail.textContent = pastText(shown[i]); };
-    past.choose({
-      count: shown.length,
-      at: past.latest === shown.at(-1).allocationId ? undefined : shown.length - 1,
-      text: (i) => pastText(shown[i]),
-      picked: detail,
-    });
-    past.latest = shown.at(-1).allocationId;
-    detail(past.items.at);
+    say(past.chart.items.at);
   }
 
   function showAll() {
@@ -192,7 +179,6 @@ export async function pool(id) {
     view = await load();
     showAll();
   }, (error) => head.append(el("p", { class: "problem" }, error.message)));
-  const timer = setInterval(showHead, 5000);
   return {
     title: id,
     node: el("div", {},
@@ -201,16 +187,12 @@ export async function pool(id) {
       el("h2", {}, "Workloads"), workloads.node,
       curvesBox, pastBox),
     update(kind, value) {
+      if (kind === "tick") showHead();
       if ((kind === "pool" && value.poolId === id) || kind === "connected") reload();
     },
     announcement: (kind, value) =>
       kind === "pool" && value.poolId === id && value.allocationId !== view.row.allocationId
         ? `New allocation of generation ${value.allocatedGeneration}.`
         : "",
-    close() {
-      clearInterval(timer);
-      curves.close();
-      past.close();
-    },
   };
 }

@@ -1,34 +1,20 @@
 // What the shards of a plan are: texts, and a picture of a table that is cut.
 
 import { el, svg } from "./dom.js";
-import { bytes, counted, ms, number, percent } from "./text.js";
+import { bytes, counted, ms, number, percent, sum } from "./text.js";
 
 /** In place of a device's number: each device holds a copy. */
 const EVERY_DEVICE = -1;
 
+/** Size of a picture, and the least size of a part whose device is written into it, in pixels. */
 const WIDTH = 640;
 const HEIGHT = 240;
-
-/** Least size of a part, in pixels, whose device is written into it. */
 const LABELLED = { width: 62, height: 17 };
 
-/** Returns TorchRec's name of a kind. */
 export const kindName = (kind) => kind.toLowerCase();
-
-/** Returns whether a device holds a shard. */
 export const holds = (device) => (shard) => shard.device === device || shard.device === EVERY_DEVICE;
+export const byTable = (shards) => Map.groupBy(shards, (shard) => shard.table);
 
-/** Returns the shards of each table. */
-export function byTable(shards) {
-  const tables = new Map();
-  for (const shard of shards) {
-    if (!tables.has(shard.table)) tables.set(shard.table, []);
-    tables.get(shard.table).push(shard);
-  }
-  return tables;
-}
-
-/** Returns whether a part of a table and a shard of it have rows and columns in common. */
 const overlap = (part, shard) =>
   part.columnOffset < shard.columnOffset + shard.columns && shard.columnOffset < part.columnOffset + part.columns &&
   part.rowOffset < shard.rowOffset + shard.rows && shard.rowOffset < part.rowOffset + part.rows;
@@ -50,15 +36,14 @@ function movedShards(plan) {
 /** Describes what moves: a shard may move in several parts. */
 export const movesText = (plan) =>
   plan.moves.length
-    ? `${counted(movedShards(plan), "shard")} in ${counted(plan.moves.length, "part")}, ${bytes(plan.moves.reduce((sum, move) => sum + move.bytes, 0))}`
+    ? `${counted(movedShards(plan), "shard")} in ${counted(plan.moves.length, "part")}, ${bytes(sum(plan.moves, (move) => move.bytes))}`
     : "none";
 
 /** Returns the number of devices of a plan, and of its replica groups if there are several. */
 export const devicesText = (plan) => (plan.replication.groups > 1 ? groupsText(plan) : `${plan.deviceCosts.length}`);
 
-/** Returns the codecs of a plan's collectives, and what each saves. */
 export const codecsText = (plan) => plan.codecs.map(({ scope, direction, codec, savedMs }) =>
-  `${scope.toLowerCase()} ${direction.toLowerCase()} ${codec.name} (saves ${savedMs.toFixed(3)} ms)`).join(", ");
+  `${scope.toLowerCase()} ${direction.toLowerCase()} ${codec.name} (saves ${ms(savedMs)})`).join(", ");
 
 /** Returns how many replica groups a plan has, of how many devices, and what synchronization takes. */
 export function groupsText(plan) {
@@ -69,11 +54,8 @@ export function groupsText(plan) {
 }
 
 /** Returns the number of rows of each table of a plan. */
-export function rowsOf(shards) {
-  const rows = new Map();
-  for (const shard of shards) rows.set(shard.table, Math.max(rows.get(shard.table) || 0, shard.rowOffset + shard.rows));
-  return rows;
-}
+export const rowsOf = (shards) =>
+  new Map([...byTable(shards)].map(([table, parts]) => [table, Math.max(...parts.map((part) => part.rowOffset + part.rows))]));
 
 /** Returns the shards of a table without the copies of its hot rows: most used ones, if others are not copied. */
 export function otherShards(shards) {
@@ -92,15 +74,11 @@ export function shardingText(shards) {
 
 /** Returns how many tables are of each kind: "30 table_wise, 2 row_wise". */
 export function kindsText(shards) {
-  const counts = new Map();
-  let cutByUse = 0;
-  for (const parts of byTable(shards).values()) {
-    const { kind } = otherShards(parts)[0];
-    counts.set(kind, (counts.get(kind) || 0) + 1);
-    if (hotRows(parts)) cutByUse++;
-  }
-  return [...counts].sort((a, b) => b[1] - a[1]).map(([kind, count]) => `${number(count)} ${kindName(kind)}`).join(", ") +
-    (cutByUse ? `; ${number(cutByUse)} with hot rows` : "");
+  const tables = [...byTable(shards).values()];
+  const kinds = Map.groupBy(tables, (parts) => kindName(otherShards(parts)[0].kind));
+  const hot = tables.filter(hotRows).length;
+  return [...kinds].sort(([, a], [, b]) => b.length - a.length).map(([kind, of]) => `${number(of.length)} ${kind}`).join(", ") +
+    (hot ? `; ${number(hot)} with hot rows` : "");
 }
 
 export const columnsText = (part) => `${number(part.columnOffset)} to ${number(part.columnOffset + part.columns - 1)}`;
@@ -120,19 +98,18 @@ const RESERVATIONS = {
 export const cacheText = (share, misses) =>
   share ? `cache of ${percent(share)} of the rows` + (misses ? `, ${percent(misses.lookupShare)} of the lookups miss${RESERVATIONS[misses.known]}` : "") : "";
 
+const andCache = ({ cacheShare }) => (cacheShare ? `, ${cacheText(cacheShare)}` : "");
+
 /** Returns what a shard holds of its table. */
 export function shardText(shard, rows) {
   const ofRows = rowsText(shard, rows);
   if (shard.device === EVERY_DEVICE) return ofRows === "all" ? "a copy, as on every device" : `hot rows ${ofRows}, a copy as on every device`;
-  const cache = shard.cacheShare ? `, ${cacheText(shard.cacheShare)}` : "";
+  const cache = andCache(shard);
   if (shard.kind === "TABLE_WISE" && ofRows === "all") return `whole${cache}`;
   return `columns ${columnsText(shard)}` + (ofRows === "all" ? "" : `, rows ${ofRows}`) + cache;
 }
 
-/** Returns where a part goes. */
 export const toText = (device) => (device === EVERY_DEVICE ? "every other device" : `device ${device}`);
-
-/** Returns where a part comes from. */
 export const fromText = (device) => (device === EVERY_DEVICE ? "any copy" : `device ${device}`);
 
 /** Returns where a table is, as a sentence. */
@@ -141,7 +118,7 @@ export function layoutText(shards) {
   if (hot) return `${counted(hot.rows, "hot row")} on every device, others: ${layoutText(otherShards(shards))}`;
   const [first] = shards;
   if (first.device === EVERY_DEVICE) return "a copy on every device";
-  const cache = first.cacheShare ? `, ${cacheText(first.cacheShare)}` : "";
+  const cache = andCache(first);
   if (shards.length === 1) return `whole on device ${first.device}${cache}`;
   const columns = new Set(shards.map((shard) => shard.columnOffset)).size;
   const rows = shards.length / columns;

@@ -1,67 +1,58 @@
 // A table that sorts, filters, and updates row by row.
 
-import { el, labelled, link } from "./dom.js";
-import { saveCsv } from "./export.js";
+import { button, el, labelled, link } from "./dom.js";
+import { csv, saveAs } from "./export.js";
 import { meaning } from "./glossary.js";
-import { clock, counted, number, short } from "./text.js";
+import { clock, counted, number, percent, short } from "./text.js";
 
 /** Rows that are shown until the user wants all: sorting more takes a browser longer than 100 ms. */
 const SHOWN_ROWS = 250;
 
-/** Returns what a row has under a name, or what a function returns for it. */
-const getter = (value) => (typeof value === "string" ? (row) => row[value] : value);
-
-/** A column of texts, or of what cell(value, row) shows of them. */
+/** A column of texts, value(row) or the row's of that name, or of what cell(text, row) shows of them. */
 export function col(title, value, cell, extra) {
-  const of = getter(value);
+  const of = typeof value === "string" ? (row) => row[value] : value;
   return { title, value: of, cell: (row) => (cell ? cell(of(row), row) : of(row)), ...extra };
 }
 
 /** A column of numbers; format(value, row) returns their texts. */
 export const num = (title, value, format = number) => col(title, value, format, { kind: "number" });
 
-/** A column of names that may be long. */
+export const share = (title, value, digits) => num(title, value, (of) => percent(of, digits));
+
+/** Columns of names that may be long, of sentences, of times, and of plans with links to their explanations. */
 export const name = (title, value, cell) => col(title, value, cell, { kind: "wide" });
-
-/** A column of sentences. */
 export const sentence = (title, value) => col(title, value, null, { kind: "long" });
-
-/** A column of times. */
 export const when = (title, value) => col(title, value, clock);
-
-/** A column of plans, with links to their explanations. */
 export const planColumn = (title, value) => col(title, value, (id) => (id ? link(short(id), "why", id) : ""));
 
 /**
  * Shows rows. A column has a title; value(row), which is sorted, filtered and exported (a column without it holds
  * controls); cell(row), the text or element that is shown; kind, "number", "wide" or "long", see above; and fixed, if a
- * row's cell is made once.
+ * row's cell is made once. Rows are sorted by the first column, or by the one named largest, the largest first. key(row)
+ * tells rows apart; without it, all are replaced at once.
  */
 export class Table {
-  constructor({ caption, name, columns, key, sort, descending, filter, rowClass }) {
+  constructor({ caption, name, columns, key = (row, i) => i, largest, filter, rowClass, rows: first = [] }) {
     this.columns = columns;
     this.key = key;
     this.name = name || caption;
     this.rowClass = rowClass;
     this.rows = new Map();
-    this.sortBy = sort ?? 0;
-    this.descending = descending || false;
+    this.sortBy = Math.max(0, columns.findIndex(({ title }) => title === largest));
+    this.descending = largest !== undefined;
     this.words = [];
     this.heads = columns.map((column, i) =>
       el("th", { scope: "col", class: column.kind, title: meaning(column.title) },
-        column.value
-          ? el("button", { type: "button", onclick: () => this.sortOn(i) }, column.title)
-          : column.title));
+        column.value ? button(column.title, () => this.sortOn(i)) : column.title));
     this.blank = el("tr", {}, columns.map((column) => el("td", { class: column.kind })));
     this.body = el("tbody");
     this.count = el("span", { class: "soft" });
     this.limit = SHOWN_ROWS;
-    this.all = el("button", { type: "button", hidden: true, onclick: () => this.showAll() }, "Show all");
+    this.all = button("Show all", () => this.showAll(), { hidden: true });
     const wide = el("span", { class: "soft", hidden: true }, "The table has more columns: scroll it to the side.");
     const tools = el("div", { class: "tools" },
       filter && labelled(filter, el("input", { type: "search", oninput: (event) => this.search(event.target.value) })),
-      el("span", { class: "soft" }, "Save as"),
-      el("button", { type: "button", "aria-label": `Save ${this.name} as CSV`, onclick: () => this.save() }, "CSV"),
+      saveAs(this.name, { CSV: () => this.csv() }),
       this.count, this.all, wide);
     const shown = el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, this.heads)), this.body);
     this.box = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.name }, shown);
@@ -70,6 +61,7 @@ export class Table {
     sizes.observe(shown);
     sizes.observe(this.box);
     this.showSort();
+    this.set(first);
   }
 
   showAll() {
@@ -98,29 +90,22 @@ export class Table {
 
   /** Replaces all rows. */
   set(rows) {
-    const keys = new Set();
-    for (const row of rows) {
-      keys.add(this.key(row));
-      this.hold(row);
-    }
+    const keys = new Set([...rows].map((row, i) => this.hold(row, i)));
     for (const [key, held] of this.rows) {
-      if (!keys.has(key)) {
-        held.node?.remove();
-        this.rows.delete(key);
-      }
+      if (keys.has(key)) continue;
+      held.node?.remove();
+      this.rows.delete(key);
     }
     this.arrange();
   }
 
   /** Adds or updates a row; the order follows within a second. */
   put(row) {
-    this.hold(row);
-    if (!this.timer) {
-      this.timer = setTimeout(() => {
-        this.timer = null;
-        this.arrange();
-      }, this.rows.get(this.key(row)).node?.isConnected ? 1000 : 0);
-    }
+    const held = this.rows.get(this.hold(row));
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.arrange();
+    }, held.node?.isConnected ? 1000 : 0);
   }
 
   /** Updates what depends on the current time. */
@@ -128,15 +113,17 @@ export class Table {
     for (const held of this.rows.values()) if (held.node) this.fill(held);
   }
 
-  /** Keeps a row; one that was never shown has no elements yet. */
-  hold(row) {
-    const key = this.key(row);
-    let held = this.rows.get(key);
-    if (!held) this.rows.set(key, held = { node: null, texts: [] });
-    if (held.row === row) return;
-    held.row = row;
-    held.search = null;
-    if (held.node) this.fill(held);
+  /** Keeps a row, and returns its key; one that was never shown has no elements yet. */
+  hold(row, i) {
+    const key = this.key(row, i);
+    const held = this.rows.get(key) ?? { node: null, texts: [] };
+    this.rows.set(key, held);
+    if (held.row !== row) {
+      held.row = row;
+      held.search = null;
+      if (held.node) this.fill(held);
+    }
+    return key;
   }
 
   /** Writes a row into its elements, as far as it has changed. */
@@ -155,46 +142,41 @@ export class Table {
   }
 
   matches(held) {
-    if (this.words.length === 0) return true;
     held.search ??= this.columns.map((column) => (column.value ? column.value(held.row) : "")).join("\n").toLowerCase();
     return this.words.every((word) => held.search.includes(word));
   }
 
-  /** Returns the rows in the order of the sort column. */
-  sorted() {
-    const column = this.columns[this.sortBy];
-    const sign = this.descending ? -1 : 1;
-    return [...this.rows.values()].sort((a, b) => compare(column.value(a.row), column.value(b.row), sign));
+  /** Returns the rows that the filter finds, in the order of the sort column. */
+  matching() {
+    const { value } = this.columns[this.sortBy];
+    const found = this.words.length ? [...this.rows.values()].filter((held) => this.matches(held)) : [...this.rows.values()];
+    return found.sort((a, b) => compare(value(a.row), value(b.row), this.descending ? -1 : 1));
   }
 
   arrange() {
     const focused = this.body.contains(document.activeElement) ? document.activeElement : null;
+    const matching = this.matching();
+    const shown = new Set(matching.slice(0, this.limit));
+    for (const held of this.rows.values()) if (!shown.has(held)) held.node?.remove();
     let at = this.body.firstChild;
-    let matching = 0;
-    for (const held of this.sorted()) {
-      if (!this.matches(held) || ++matching > this.limit) {
-        if (held.node && held.node === at) at = at.nextSibling;
-        held.node?.remove();
-        continue;
-      }
+    for (const held of shown) {
       if (!held.node) this.fill(held);
       if (held.node === at) at = at.nextSibling;
       else this.body.insertBefore(held.node, at);
     }
     if (focused && document.activeElement !== focused && focused.isConnected) focused.focus();
-    const shown = Math.min(matching, this.limit);
-    this.count.textContent = (shown === this.rows.size ? "" : `${number(shown)} of `) + counted(this.rows.size, "row");
-    this.all.hidden = shown === matching;
+    this.count.textContent = (shown.size === this.rows.size ? "" : `${number(shown.size)} of `) + counted(this.rows.size, "row");
+    this.all.hidden = shown.size === matching.length;
     // The browser lays out the rows when they come near the visible part of the page; until then this is their height.
-    this.box.style.containIntrinsicHeight = `auto ${2 * (shown + 2)}rem`;
+    this.box.style.containIntrinsicHeight = `auto ${2 * (shown.size + 2)}rem`;
   }
 
-  save() {
+  csv() {
     const columns = this.columns.filter((column) => column.value);
-    saveCsv(
-      [columns.map((column) => column.title),
-        ...this.sorted().filter((held) => this.matches(held)).map((held) => columns.map((column) => column.value(held.row)))],
-      this.name);
+    return csv([
+      columns.map((column) => column.title),
+      ...this.matching().map(({ row }) => columns.map((column) => column.value(row))),
+    ]);
   }
 }
 

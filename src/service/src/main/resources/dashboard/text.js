@@ -2,42 +2,35 @@
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const count = new Intl.NumberFormat("en");
-
-export const number = (value) => (value === null || value === undefined ? "" : count.format(value));
-
-export function ms(value) {
-  if (value === null || value === undefined) return "";
-  return value >= 1000 ? count.format(Math.round(value)) + " ms" : value.toFixed(value < 1 ? 3 : 2) + " ms";
-}
-
 const rounded = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
-/** Formats a number to three digits once it is large: "99,712", "1.24M". */
-export const about = (value) => (Math.round(value) < 100000 ? count.format(Math.round(value)) : rounded.format(value));
+export const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);
 
-/** Formats a forecast with its range. */
+/** Formats a value that may be missing. */
+const known = (format) => (value, ...rest) => (value === null || value === undefined ? "" : format(value, ...rest));
+
+export const number = known((value) => count.format(value));
+export const ms = known((value) => (value >= 1000 ? whole(value) : value.toFixed(value < 1 ? 3 : 2) + " ms"));
+export const whole = known((value) => number(Math.round(value)) + " ms");
+export const percent = known((share, digits = 1) => (100 * share).toFixed(digits) + " %");
+export const ratio = known((value) => value.toFixed(3));
+
+/** Formats a number to three digits once it is large: "99,712", "1.24M". */
+export const about = known((value) => (Math.round(value) < 100000 ? number(Math.round(value)) : rounded.format(value)));
+
 export const rangeText = ({ low, median, high }) => `${about(median)} (${about(low)} to ${about(high)})`;
 
 /** Formats a number of things: "1 row", "2 rows". */
 export const counted = (value, thing) => `${number(value)} ${thing}${value === 1 ? "" : "s"}`;
 
-/** Formats milliseconds without decimals. */
-export const whole = (value) => (value === null || value === undefined ? "" : number(Math.round(value)) + " ms");
+/** Formats the first of some names: "a, b and 3 more". */
+export const named = (names, limit) =>
+  names.slice(0, limit).join(", ") + (names.length > limit ? ` and ${names.length - limit} more` : "");
 
-export function percent(share, digits = 1) {
-  return share === null || share === undefined ? "" : (100 * share).toFixed(digits) + " %";
-}
-
-export function bytes(value) {
-  if (value === null || value === undefined) return "";
-  let unit = 0;
-  let size = value;
-  while (size >= 1024 && unit < UNITS.length - 1) {
-    size /= 1024;
-    unit++;
-  }
-  return (unit === 0 ? size : size.toFixed(1)) + " " + UNITS[unit];
-}
+export const bytes = known((value) => {
+  const unit = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log2(value) / 10)));
+  return `${(value / 1024 ** unit).toFixed(unit && 1)} ${UNITS[unit]}`;
+});
 
 /** Formats how long ago a time was. */
 export function ago(time) {
@@ -49,35 +42,37 @@ export function ago(time) {
   return Math.floor(seconds / 86400) + " days ago";
 }
 
-export function clock(time) {
-  if (!time) return "";
-  const at = new Date(time);
-  const two = (n) => String(n).padStart(2, "0");
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ` +
-    `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
-}
-
+/** Formats a time of the user's zone as in ISO 8601, which is Sweden's custom: "2026-11-28 09:30:00". */
+export const clock = (time) => (time ? new Date(time).toLocaleString("sv") : "");
 export const day = (time) => clock(time).slice(0, 10);
-
-/** Returns the first characters of an id. */
 export const short = (id) => (id ? id.slice(0, 12) : "");
+
+export const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** Formats a code as words: DOES_NOT_FIT is "does not fit". */
 export const words = (code) => code.toLowerCase().replaceAll("_", " ");
 
-/** Formats the relative change from one value to another. */
 export const change = (before, after) => (before ? (after > before ? "+" : "") + percent(after / before - 1) : "");
+export const stepChange = (before, after) => `${ms(before)} → ${ms(after)} (${change(before, after)})`;
 
-/** Formats the predicted step of a workload's latest plan, and says if it comes from a simulator. */
-export const predictedStep = (row) => ms(row.predictedMs) + (row.simulated ? " (simulated)" : "");
+const simulatedText = (simulated) => (simulated ? " (simulated)" : "");
 
-/** Formats predicted samples a second, and says if they come from a simulator. */
-export const rate = (value, simulated) =>
-  value === null || value === undefined ? "" : number(Number(value.toPrecision(4))) + "/s" + (simulated ? " (simulated)" : "");
+/** Format a step and samples a second as predicted, and say if they come from a simulator. */
+export const predictedStep = (row) => ms(row.predictedMs) + simulatedText(row.simulated);
+export const rate = known((value, simulated) => number(Number(value.toPrecision(4))) + "/s" + simulatedText(simulated));
 
 /** Formats the predicted step of a plan, with one standard deviation if the model says it. */
 export const stepOf = (plan) => ms(plan.predictedMs) + (plan.insight.uncertaintyMs > 0 ? ` ± ${ms(plan.insight.uncertaintyMs)}` : "");
 
-/** Describes a slow device of a plan. */
+/** Formats how far a step is from a lower bound of all plans. */
+export const aboveBound = (predictedMs, boundMs) => (boundMs > 0 ? percent(predictedMs / boundMs - 1) : "");
+
 export const slowText = (speed) =>
   `device ${speed.device} ${speed.part === "COMPUTATION" ? "computes" : "communicates"} ${speed.slowdown.toFixed(1)} times slower since ${clock(speed.since)}`;
+
+/** What a plan's reason says of the hardware, which holds for every plan and is said once, with the cluster. */
+const OF_HARDWARE = /, (links of [^,]+ from a data sheet.*)$/;
+export const hardwareNote = (reason) => reason.match(OF_HARDWARE)?.[1];
+
+/** Returns a plan's reason without that, and without saying of a background search that the workload did not change. */
+export const reasonOf = (reason) => reason.replace(OF_HARDWARE, "").replace(/: nothing changed$/, "");

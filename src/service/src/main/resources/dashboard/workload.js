@@ -1,13 +1,15 @@
 // A workload: its latest plan or an older one, its plans over time, and its tables.
 
 import { Chart } from "./chart.js";
-import { el, facts, link, route } from "./dom.js";
+import { detail, el, facts, link, list, route } from "./dom.js";
 import { chartTools } from "./export.js";
 import { health } from "./lists.js";
 import { get, reloader, state } from "./live.js";
 import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption, usable } from "./plots.js";
 import { byTable, codecsText, cutPicture, groupsText, holds, kindName, kindsText, movesText, positionOf, rowsOf, shardText } from "./shards.js";
-import { ago, bytes, change, clock, counted, ms, number, percent, predictedStep, short, slowText, stepOf, words } from "./text.js";
+import {
+  aboveBound, ago, bytes, change, clock, counted, hardwareNote, ms, number, percent, predictedStep, short, slowText, stepOf, reasonOf, sum, words,
+} from "./text.js";
 import { chartOfDevices, forecasts, tableOfPlans, tableOfTables } from "./workload-tables.js";
 
 const SHOWN_SHARDS = 200;
@@ -30,16 +32,11 @@ const poolText = ({ claim, allocation }) =>
   (claim ? `, claims ${number(claim.leastDevices)} to ${number(claim.mostDevices)}` : ", claim withdrawn") +
   (allocation ? `; ${allocation.reason}` : "");
 
-/** What a plan's reason says of the hardware, which the page says once, with the cluster. */
-const OF_HARDWARE = /, (links of [^,]+ from a data sheet.*)$/;
-
-const reasonOf = ({ reason }) => reason.replace(OF_HARDWARE, "");
-
 /** Adds which share of the tables' costs each has, and its shards in a plan. */
 function withShares(tables, plan) {
   const planned = byTable(plan ? plan.shards : []);
-  const sum = tables.reduce((total, { aloneMs }) => total + aloneMs, 0);
-  const share = ({ aloneMs }) => (aloneMs === null || sum === 0 ? null : aloneMs / sum);
+  const total = sum(tables, ({ aloneMs }) => aloneMs);
+  const share = ({ aloneMs }) => (aloneMs === null || total === 0 ? null : aloneMs / total);
   return tables.map((table) => ({ ...table, share: share(table), shards: planned.get(table.name) || [] }));
 }
 
@@ -59,9 +56,9 @@ export async function workload(id, planId) {
   const noPlan = el("p", { class: "soft" }, "There is no plan yet.");
   const planTitle = el("h2", {}, "Plan");
   const planFacts = el("div");
-  const detail = el("div", { class: "detail", tabindex: 0, role: "region", "aria-label": "Shards of the chosen device" });
-  const { chart: bars, table: devices, node: planBox } = chartOfDevices(id, detail);
-  const plans = tableOfPlans(id, chosen, reasonOf);
+  const ofDevice = detail("Shards of the chosen device");
+  const { chart: bars, node: planBox, show: showDevices } = chartOfDevices(id, ofDevice);
+  const plans = tableOfPlans(id, chosen);
   const historyBox = el("div", {}, el("h2", {}, "Plans over time"), chartTools(history), history.node, plans.node);
   const hashed = forecasts(id);
   const cut = el("div", { "aria-live": "polite" });
@@ -75,7 +72,7 @@ export async function workload(id, planId) {
   function showHead() {
     const row = state.rows.get(id) || view.row;
     const { cluster } = view;
-    const ofHardware = view.plans.at(-1)?.reason.match(OF_HARDWARE);
+    const note = view.plans.length > 0 && hardwareNote(view.plans.at(-1).reason);
     head.replaceChildren(
       facts(
         ["Health", health(row)],
@@ -83,9 +80,9 @@ export async function workload(id, planId) {
         row.predictedMs !== null && ["Predicted step", predictedStep(row)],
         ["Measured step", row.measuredMs === null ? "not measured" : ms(row.measuredMs) + (row.measuredPlanId === row.planId ? "" : " with an earlier plan")],
         row.imbalance !== null && ["Imbalance", percent(row.imbalance)],
-        view.pool && ["Pool", el("span", {}, link(view.pool.poolId, "pool", view.pool.poolId), poolText(view.pool))],
+        view.pool && ["Pool", link(view.pool.poolId, "pool", view.pool.poolId), poolText(view.pool)],
         ["Last change", ago(row.changedAt)],
-        cluster && ["Cluster", clusterText(cluster) + (ofHardware ? `, ${ofHardware[1]}` : "")]),
+        cluster && ["Cluster", clusterText(cluster), note && `, ${note}`]),
       row.problem ? el("p", { class: "problem" }, row.problem) : "");
   }
 
@@ -97,11 +94,11 @@ export async function workload(id, planId) {
     const at = lines.findIndex((line) => line.planId === chosen());
     history.choose({
       count: lines.length,
-      at: history.lines === lines.length ? undefined : at < 0 ? lines.length - 1 : at,
+      at: at < 0 ? lines.length - 1 : at,
+      latest: lines.at(-1).planId,
       text: (i) => historyText(lines[i]),
       enter: (i) => { location.hash = route("workload", id, "plan", lines[i].planId); },
     });
-    history.lines = lines.length;
   }
 
   function showDevice(device) {
@@ -109,15 +106,16 @@ export async function workload(id, planId) {
     const shards = plan.shards.filter(holds(device));
     const rows = rowsOf(plan.shards);
     const known = new Map(tables.map((table) => [table.name, table]));
-    detail.replaceChildren(
+    ofDevice.replaceChildren(
       el("h3", {}, `Device ${device}`),
       el("p", {}, PARTS.map(([key, title]) => `${ms(cost[key])} ${title}`).join(", ") + `; ${bytes(cost.memory)} of memory`),
-      el("ul", {}, shards.slice(0, SHOWN_SHARDS).map((shard) => {
+      list(shards, SHOWN_SHARDS, (shard) => {
         const table = known.get(shard.table);
-        return el("li", {}, `${shard.table}, ${kindName(shard.kind)}: ${shardText(shard, rows.get(shard.table))}` +
-          (table ? `, ${bytes(shardBytes(table, shard))}` : ""));
-      })),
-      shards.length > SHOWN_SHARDS ? el("p", {}, `and ${shards.length - SHOWN_SHARDS} more`) : "");
+        return [
+          `${shard.table}, ${kindName(shard.kind)}: ${shardText(shard, rows.get(shard.table))}`,
+          table && `, ${bytes(shardBytes(table, shard))}`,
+        ];
+      }));
     showCut();
   }
 
@@ -139,11 +137,11 @@ export async function workload(id, planId) {
     const bottleneck = plan.insight.bottleneck;
     planTitle.textContent = latest ? "Latest plan" : `Plan for generation ${plan.generation}`;
     planFacts.replaceChildren(facts(
-      ["Plan", el("span", {}, short(plan.planId), " ", link("why?", "why", plan.planId))],
+      ["Plan", short(plan.planId), " ", link("why?", "why", plan.planId)],
       ["Created", clock(plan.createdAt)],
-      ["Reason", reasonOf(plan)],
+      ["Reason", reasonOf(plan.reason)],
       ["Step", stepOf(plan) + (line && line.beforeMs ? ` (${change(line.beforeMs, plan.predictedMs)})` : "")],
-      ["Above the lower bound", percent(plan.predictedMs / plan.insight.lowerBoundMs - 1)],
+      ["Above the lower bound", aboveBound(plan.predictedMs, plan.insight.lowerBoundMs)],
       ["Bottleneck", `device ${bottleneck.device}, ${words(bottleneck.cause)}${bottleneck.table ? ", " + bottleneck.table : ""}`],
       ["Tables", kindsText(plan.shards)],
       plan.replication.groups > 1 && ["Replica groups", groupsText(plan)],
@@ -153,10 +151,9 @@ export async function workload(id, planId) {
     latest || !view.row.planId ? "" : el("p", {}, link("Show the latest plan", "workload", id)));
     const costs = parts(plan.deviceCosts);
     const slowOf = (device) => plan.slow.filter((speed) => positionOf(plan, speed.device) === device).map(slowText);
-    devices.set(costs.map((cost) => ({ ...cost, isBottleneck: cost.device === bottleneck.device })));
-    bars.show(planOption(plan, view.cluster ? usable(view.cluster, plan) : null), {
+    showDevices(planOption(plan, view.cluster ? usable(view.cluster, plan) : null), {
       label: `Predicted cost and memory of the ${costs.length} devices of plan ${short(plan.planId)}`, height: planHeight(plan),
-    });
+    }, costs.map((cost) => ({ ...cost, isBottleneck: cost.device === bottleneck.device })));
     bars.choose({ count: costs.length, text: (i) => [deviceText(costs[i], bottleneck.device), ...slowOf(i)].join("; "), picked: showDevice });
     showDevice(bars.items.at);
   }
@@ -182,7 +179,6 @@ export async function workload(id, planId) {
     await showAll();
   }, (error) => head.append(el("p", { class: "problem" }, error.message)));
 
-  const timer = setInterval(showHead, 5000);
   return {
     title: id,
     node: el("div", {},
@@ -192,6 +188,7 @@ export async function workload(id, planId) {
       el("h2", {}, "Tables"), cut, tablesTable.node,
       hashed.node),
     update(kind, value) {
+      if (kind === "tick") showHead();
       if (((kind === "workload" || kind === "deleted") && value.workloadId === id) || kind === "connected" ||
         (kind === "pool" && value.poolId === (view.pool?.poolId ?? value.poolId))) reload();
     },
@@ -199,11 +196,5 @@ export async function workload(id, planId) {
       kind === "workload" && value.workloadId === id && value.planId !== view.row.planId
         ? `New plan for generation ${value.plannedGeneration}: ${ms(value.predictedMs)} per step.`
         : "",
-    close() {
-      clearInterval(timer);
-      history.close();
-      bars.close();
-      hashed.close();
-    },
   };
 }

@@ -72,9 +72,9 @@ class DocsTest {
   }
 
   @Test
-  void the_readme_has_700_to_900_words() throws IOException {
+  void the_readme_has_at_most_700_words() throws IOException {
     String readme = Files.readString(Path.of("README.md")).strip();
-    assertThat(readme.split("\\s+")).hasSizeBetween(700, 900);
+    assertThat(readme.split("\\s+")).hasSizeBetween(500, 700);
   }
 
   @Test
@@ -117,13 +117,13 @@ class DocsTest {
   void every_alert_has_its_section_of_the_run_book() throws IOException {
     String alerts = Files.readString(Path.of("docker/alerts.yaml"));
     List<String> sections =
-        Pattern.compile("runbook_url: docs/OPERATING\\.md(#\\S+)")
+        Pattern.compile("runbook_url: docs/RUNBOOK\\.md(#\\S+)")
             .matcher(alerts)
             .results()
             .map(r -> r.group(1))
             .toList();
     assertThat(sections).hasSize(alerts.split("- alert: ", -1).length - 1);
-    assertThat(anchors(Path.of("docs/OPERATING.md"))).containsAll(sections);
+    assertThat(anchors(Path.of("docs/RUNBOOK.md"))).containsAll(sections);
   }
 
   /** The anchors that GitHub gives a page's headings. */

@@ -1,6 +1,5 @@
 /**
- * Benchmarks of the parts that determine the latency of a plan: cost model, search, trainer,
- * detectors.
+ * Tables and figures of benchmarks. The tests measure search, cost model, detectors and pools.
  *
  * <p>In: the shipped models, seeded tables. Out: figures for the docs.
  */

@@ -113,7 +113,7 @@ class DriftDetectorTest {
     ResidualWindow window = ResidualWindow.begin("model");
     Random random = new Random(5);
     double level = 0;
-    while (!DetectorBenchmark.isAlarm(monitor, window, kind) && level < 1) {
+    while (!DetectorsTest.isAlarm(monitor, window, kind) && level < 1) {
       level += window.baseline().isEmpty() ? 0 : 0.0004;
       window = monitor.add(window, level + 0.03 * random.nextGaussian());
     }

@@ -2,13 +2,13 @@ package io.shardtide.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.shardtide.bench.BestKnownSteps.BestKnown;
-import io.shardtide.bench.RegretBenchmark.RegretBudget;
+import io.shardtide.bench.RegretTest.BestKnown;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.SearchSettingsBuilder;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.GroupSearch;
 import io.shardtide.search.GroupedProblem;
@@ -21,7 +21,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-/** The workloads that come with {@code bench search --regret}, and their best known steps. */
+/** The workloads of {@link RegretTest}, and their best known steps. */
 class RegretWorkloadsTest {
   private static final Map<String, ModelBundle> MODELS =
       Map.of("simulated-8xh100", ModelFiles.shippedForNodes(), "h200", ModelFiles.shippedForH200());
@@ -39,16 +39,15 @@ class RegretWorkloadsTest {
     SortedMap<String, String> problems = new TreeMap<>();
     for (WorkloadTask task : RegretWorkloads.all()) {
       String modelId = MODELS.get(task.cluster().hardware()).modelId();
-      problems.put(task.name(), BestKnownSteps.problem(task, modelId));
+      problems.put(task.name(), RegretTest.problem(task, modelId));
     }
     SortedMap<String, String> shipped = new TreeMap<>();
-    for (Map.Entry<String, BestKnown> known : BestKnownSteps.shipped().byWorkload().entrySet()) {
+    for (Map.Entry<String, BestKnown> known : RegretTest.known().entrySet()) {
       shipped.put(known.getKey(), known.getValue().problem());
       assertThat(known.getValue().evaluationsPerTable())
           .isBetween(
               (long) SearchSettings.EVALUATIONS_PER_TABLE.min(),
               (long) SearchSettings.EVALUATIONS_PER_TABLE.max());
-      assertThat(known.getValue().command()).startsWith("shardtide bench search --regret ");
     }
     assertThat(shipped).isEqualTo(problems);
   }
@@ -119,7 +118,8 @@ class RegretWorkloadsTest {
         GroupedProblem problem =
             new GroupedProblem(
                 towers.predict(task.tables(), task.cluster()), task.cluster(), model);
-        SearchSettings settings = RegretBudget.of(100).small();
+        SearchSettings settings =
+            SearchSettingsBuilder.builder(SearchSettings.DEFAULTS).evaluationsPerTable(100).build();
         plans.put(name, (SearchResult.Found) GroupSearch.search(problem, settings));
       }
     }
@@ -136,13 +136,5 @@ class RegretWorkloadsTest {
                             .rows());
     assertThat(plans.get("50x16 groups").replication().groups().count()).isGreaterThan(1);
     assertThat(plans.get("48x16 codecs").collectives().codecs()).isNotEmpty();
-  }
-
-  @Test
-  void best_known_steps_have_a_tenth_of_the_budget_on_more_than_16_devices() {
-    RegretBudget budget = RegretBudget.best(500_000);
-    assertThat(budget.settings(16).evaluationsPerTable()).isEqualTo(500_000);
-    assertThat(budget.settings(24).evaluationsPerTable()).isEqualTo(50_000);
-    assertThat(RegretBudget.best(3).settings(17).evaluationsPerTable()).isEqualTo(1);
   }
 }

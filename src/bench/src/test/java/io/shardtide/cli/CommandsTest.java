@@ -285,7 +285,7 @@ class CommandsTest {
       textBlock =
           """
           plan --workloads nowhere.json --out plans.jsonl                                              | 2 | shardtide: nowhere.json does not exist
-          plan --out plans.jsonl                                                                       | 2 | Missing required option: '--workloads=FILE'
+          plan make --out plans.jsonl                                                                  | 2 | needs -f FILE
           pretrain --samples x --hardware x --out x.avro --seed four                                   | 2 | Invalid value for option '--seed'
           evaluate --samples REFERENCE/valid --model REFERENCE/README.md                                           | 2 | REFERENCE/README.md is not a model that can be used
           evaluate --samples REFERENCE/nowhere                                                               | 2 | REFERENCE/nowhere: not a folder
@@ -349,9 +349,9 @@ class CommandsTest {
           """
           paln                  | there is no command "paln". Maybe plan. | shardtide
           fly                   | there is no command "fly"               | shardtide
-          plan --workloads w --out o --predicted | there is no option --predicted. Maybe --predict. | shardtide plan
-          bench serach          | there is no command "serach". Maybe search. | shardtide bench
-          topologies all        | unexpected argument "all"               | shardtide topologies
+          plan evaluate -f w --out o --plan p | there is no option --plan. Maybe --plans. | shardtide plan evaluate
+          bench latnecy         | there is no command "latnecy". Maybe latency. | shardtide bench
+          pool list all         | unexpected argument "all"               | shardtide pool list
           run                   | Missing required argument (specify one of these): (--config=FILE or --example) | shardtide run
           """)
   void a_usage_error_is_one_line_and_the_way_to_the_help(
@@ -365,26 +365,19 @@ class CommandsTest {
   @Test
   void help_and_version_are_printed() {
     assertThat(run("--help")).isZero();
-    assertThat(out.toString()).contains("demo", "plan", "pretrain", "evaluate", "topologies");
+    assertThat(out.toString()).contains("demo", "plan", "workload", "rights", "completion");
     assertThat(run("demo", "--help")).isZero();
     assertThat(out.toString()).contains("--seconds", "--out", "--data");
   }
 
   /** The version and, in a checkout, the commit. */
   @ParameterizedTest
-  @ValueSource(strings = {"--version", "plan -V", "bench model -V"})
+  @ValueSource(strings = {"--version", "plan -V", "bench latency -V"})
   void each_command_prints_the_version(String command) {
     assertThat(run(command.split(" ", -1))).isZero();
     assertThat(out.toString())
         .matches(
             "shardtide \\d+\\.\\d+\\.\\d+(-SNAPSHOT)?( \\(commit [0-9a-f]{7,}\\))?\\RJava 1[\\s\\S]*");
-  }
-
-  @Test
-  void a_benchmark_says_what_is_too_little() {
-    assertThat(run("bench", "fold", "--changes", "10")).isEqualTo(2);
-    assertThat(err.toString())
-        .isEqualTo("shardtide: changes must be at least 10000, got 10%n".formatted());
   }
 
   /** Commands are found by the names of their classes. */
@@ -394,7 +387,7 @@ class CommandsTest {
     try (Stream<Path> product = Files.list(Path.of("src/cli", room));
         Stream<Path> checkout = Files.list(Path.of("src/bench", room))) {
       assertThat(Stream.concat(product, checkout).map(file -> file.getFileName().toString()))
-          .filteredOn(file -> file.endsWith("Command.java") && !file.matches("Bench.+Command.java"))
+          .filteredOn(file -> file.endsWith("Command.java"))
           .map(file -> file.replace("Command.java", "").toLowerCase(Locale.ROOT))
           .containsExactlyInAnyOrderElementsOf(Commands.NAMES);
     }
@@ -423,12 +416,5 @@ class CommandsTest {
   void plan_fails_if_no_task_fits() throws IOException {
     assertThat(run(plan(changed(MEMORY, "1000000,")).toArray(new String[0]))).isEqualTo(1);
     assertThat(out.toString()).startsWith("0 of 6 tasks planned");
-  }
-
-  @Test
-  void topologies_are_described() {
-    assertThat(run("topologies", "--prefix", "x.")).isZero();
-    assertThat(out.toString())
-        .contains("workload", "planning", "x.workload-changes", "x.current-plans");
   }
 }

@@ -51,6 +51,12 @@ abstract class DashboardLearningPage {
         .asInstanceOf(InstanceOfAssertFactories.DOUBLE)
         .isGreaterThan(1.4);
     site.checkBothSchemes("learning");
+    browser.run("document.querySelector('select').append(new Option('a'.repeat(300)))");
+    assertThat(
+            browser.run(
+                "const page = document.documentElement; return page.scrollWidth - page.clientWidth"))
+        .as("pixels by which a long name makes the page wider")
+        .isEqualTo(0L);
     promote();
   }
 
@@ -85,6 +91,29 @@ abstract class DashboardLearningPage {
         .as("share of the axis that the costs take")
         .asInstanceOf(InstanceOfAssertFactories.DOUBLE)
         .isBetween(0.7, 1.0);
+  }
+
+  /** Of two labels that overlap, ECharts would hide both: the first one and the last one. */
+  @Test
+  void ratios_of_a_second_and_a_little_of_the_one_before_have_a_time() {
+    site.openTable("", "Overview");
+    browser.runAsync(
+        """
+        const done = arguments[0];
+        Promise.all([import('/chart.js'), import('/plots.js')]).then(([{Chart}, {ratiosOption}]) => {
+          const points = [...Array(60).keys()].map((i) =>
+            ({measuredAt: `2026-11-21T10:15:3${i < 2 ? 0 : 1}.000Z`, ratio: 1, low: null, high: null, modelId: 'm'}));
+          const chart = new Chart('ratios');
+          chart.show(ratiosOption(points, []), {label: 'ratios', height: 280});
+          document.querySelector('main').replaceChildren(chart.node);
+          done();
+        });
+        """);
+    browser.await("the chart", "document.querySelector('.chart svg')");
+    assertThat(browser.run("return document.querySelector('.chart svg').textContent"))
+        .asString()
+        .contains(":15:30")
+        .doesNotContain(":15:31");
   }
 
   private void promote() {

@@ -102,7 +102,7 @@ abstract class DashboardOverviewPage {
         """
             const done = arguments[0];
             import('/table.js').then(({Table}) => {
-              const table = new Table({caption: 'test', key: r => r.id, sort: 1, descending: true,
+              const table = new Table({caption: 'test', key: r => r.id, largest: 'Size',
                 columns: [{title: 'Id', value: r => r.id}, {title: 'Size', kind: 'number', value: r => r.size}]});
               table.set([...Array(300).keys()].map(id => ({id, size: id === 7 ? null : id})));
               document.querySelector('main').replaceChildren(table.node);

@@ -68,10 +68,10 @@ abstract class DashboardPlanPages {
                       const drawn = (shards, before, after) => diffOption(shards, before, after)({}).series
                         .filter((s) => s.type === 'line').flatMap((s) => s.data).filter((p) => p[0] !== null);
                       const moved = [
-                        {part: {fromDevice: 1, toDevice: -1}, bytes: 20},
-                        {part: {fromDevice: -1, toDevice: 2}, bytes: 10}];
+                        {fromDevice: 1, toDevice: -1, bytes: 20},
+                        {fromDevice: -1, toDevice: 2, bytes: 10}];
                       // Ranks 4 and 5 of two groups are device 2 of each, or devices 4 and 5 of one group.
-                      const inGroups = [{part: {fromDevice: 1, toDevice: 5}, bytes: 20}];
+                      const inGroups = [{fromDevice: 1, toDevice: 5, bytes: 20}];
                       done(JSON.stringify([
                         drawn(moved, plan(2), plan(3)),
                         drawn(inGroups, plan(4, 2, 'STRIDED'), plan(4, 2, 'STRIDED')),

@@ -20,6 +20,7 @@ import io.shardtide.workload.ShardKind;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.openqa.selenium.Keys;
@@ -300,6 +301,40 @@ abstract class DashboardWorkloadPage {
     browser.await("the chart at the top", "drawn() === 'near,saved'");
     browser.run("far.scrollIntoView()");
     browser.await("the chart below", "drawn() === 'near,far,saved'");
+  }
+
+  /** Those that are far below the visible part of the page, too. */
+  @Test
+  void charts_are_printed_on_white_in_the_dark_scheme() {
+    String ground = "querySelector('svg rect')?.getAttribute('fill')";
+    browser.scheme("dark");
+    site.openWorkload(DashboardSite.WORKLOAD);
+    browser.await(
+        "a dark chart", "document.querySelector('.chart').%s === '#1c2024'".formatted(ground));
+    browser
+        .driver()
+        .executeCdpCommand(
+            "Emulation.setEmulatedMedia",
+            Map.of(
+                "media",
+                "print",
+                "features",
+                List.of(Map.of("name", "prefers-color-scheme", "value", "dark"))));
+    browser.await(
+        "white charts",
+        "[...document.querySelectorAll('.chart')].filter(c => c.offsetParent).map(c => c.%s).join() === '#ffffff,#ffffff'"
+            .formatted(ground));
+    browser.print(false);
+  }
+
+  /** ECharts keeps each of its charts that is not disposed of. */
+  @Test
+  void a_chart_that_has_left_the_page_is_disposed_of() {
+    site.openWorkload(DashboardSite.WORKLOAD);
+    browser.run("window.left = document.querySelector('.chart > div')");
+    assertThat(browser.run("return !!echarts.getInstanceByDom(left)")).isEqualTo(true);
+    site.openTable("events", "Events");
+    browser.await("its end", "!echarts.getInstanceByDom(left)");
   }
 
   @Test

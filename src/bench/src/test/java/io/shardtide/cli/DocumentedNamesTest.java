@@ -28,7 +28,8 @@ class DocumentedNamesTest {
 
   private void check(Path page, String call) {
     CommandLine command = all;
-    List<String> words = List.of(call.strip().split("\\s+"));
+    String[] typed = call.strip().split("\\s+");
+    List<String> words = List.of(OldNames.replace(typed));
     for (String word : words) {
       if (command.getSubcommands().isEmpty() || !word.matches("[a-z]+")) {
         break;
@@ -39,7 +40,7 @@ class DocumentedNamesTest {
       }
       command = command.getSubcommands().get(word);
     }
-    Matcher option = OPTION.matcher(call);
+    Matcher option = OPTION.matcher(String.join(" ", words));
     while (option.find()) {
       if (!command.getCommandSpec().optionsMap().containsKey(option.group())) {
         missing.add("%s: %s of %s".formatted(page, option.group(), call));

@@ -123,7 +123,7 @@ class ForeignRecordsIT {
             .as("on sharding-plans, infeasible-workloads, rejected-events, alarms and decisions")
             .isEqualTo(5 * PER_TOPIC);
 
-        await().atMost(PATIENCE).until(() -> views.summary(second.planId()).isPresent());
+        await().atMost(PATIENCE).until(() -> views.plan(second.planId()).isPresent());
         assertThat(views.plan(second.planId())).contains(second);
         assertThat(failures).isEmpty();
 

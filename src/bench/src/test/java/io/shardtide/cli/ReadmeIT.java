@@ -116,14 +116,14 @@ class ReadmeIT {
     int publications = 0;
     for (Command command : commands) {
       String text = command.text();
-      if (text.startsWith("./shardtide publish")) {
+      if (text.startsWith("./shardtide workload apply")) {
         publications++;
         assertThat(type(text, Map.of())).contains("generation " + publications);
         plan("my-model", publications);
-      } else if (text.startsWith("./shardtide watch")) {
+      } else if (text.startsWith("./shardtide plan watch")) {
         assertThat(type(text + " --once", Map.of()))
             .contains(plan("my-model", 1).planId().substring(0, 12));
-      } else if (text.startsWith("./shardtide why")) {
+      } else if (text.startsWith("./shardtide plan why")) {
         // The demo's planner may have planned it again since, with a model that it trained.
         ShardingPlan first = plan("my-model", publications);
         String explained = type(text, Map.of());

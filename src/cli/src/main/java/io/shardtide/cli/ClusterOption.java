@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
@@ -24,33 +25,33 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.StringSerializer;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** The options of commands that connect to a cluster. */
-final class ClusterOption {
+class ClusterOption extends PrintOption {
   /** Prefix of the registry client's settings in the file. */
   private static final String REGISTRY = "registry.";
 
-  @Spec(Spec.Target.MIXEE)
-  private CommandSpec command;
-
   @Option(
-      names = "--bootstrap",
+      names = {"-b", "--bootstrap-server"},
       paramLabel = "HOST:PORT",
-      description = "Address of the Kafka cluster.")
+      description =
+          "Address of the Kafka cluster. Default: the variable SHARDTIDE_BOOTSTRAP_SERVER, or that"
+              + " of a context.")
   private String bootstrap;
 
-  @Option(names = "--registry", paramLabel = "URL", description = "Address of the schema registry.")
+  @Option(
+      names = "--registry",
+      paramLabel = "URL",
+      description =
+          "Address of the schema registry. Default: the variable SHARDTIDE_REGISTRY, or that of a"
+              + " context.")
   private String registry;
 
   @Option(
       names = "--prefix",
       paramLabel = "TEXT",
-      defaultValue = Topics.DEFAULT_PREFIX,
-      description = "Prefix of the topics' names. Default: ${DEFAULT-VALUE}")
+      description = "Prefix of the topics' names. Default: " + Topics.DEFAULT_PREFIX)
   private String prefix;
 
   @Option(
@@ -58,58 +59,78 @@ final class ClusterOption {
       paramLabel = "SECONDS",
       defaultValue = "30",
       description =
-          "How long to wait for the cluster, the registry and, in publish, for the outcome of an event; at least 1."
+          "How long to wait for the cluster, the registry and the outcome of an event; at least 1."
               + " Default: ${DEFAULT-VALUE}")
   private int timeout;
 
   @Option(
-      names = "--kafka-config",
+      names = "--command-config",
       paramLabel = "FILE",
       description =
-          "Java properties in UTF-8: any setting of Kafka's client and, after \"registry.\", of the registry's.")
+          "Java properties in UTF-8: any setting of Kafka's client and, after \"registry.\", of the"
+              + " registry's.")
   private Path config;
 
-  /** What the file of settings says, if it was read. */
-  private Properties properties;
+  /** What the context and the file of settings say, if they were read. */
+  private Map<String, String> settings;
 
-  /** Returns whether a cluster is named. */
-  boolean isGiven() {
-    return bootstrap != null || registry != null;
+  /** Returns whether the call itself names a cluster. */
+  final boolean isGiven() {
+    return isGiven("--bootstrap-server") || isGiven("--registry");
   }
 
-  /** Fails as wrong usage if an address is missing, or a value is out of range. */
-  void check(CommandSpec spec) {
+  /** Finds the addresses; fails as wrong usage if one is missing, or a value is out of range. */
+  @Override
+  void check() throws IOException {
+    Context context = Context.find(System.getenv(), bootstrap, registry);
+    bootstrap = context.bootstrapServer();
+    registry = context.registry();
+    prefix = prefix == null ? context.prefix() : prefix;
     if (bootstrap == null || registry == null) {
-      throw new ParameterException(
-          spec.commandLine(), "Missing option: --bootstrap and --registry must be given together");
+      throw wrong(
+          "this command needs a cluster: give --bootstrap-server and --registry, or set "
+              + Context.ELSEWHERE);
     }
     for (String address : bootstrap.split(",", -1)) {
       if (!address.strip().matches(".+:\\d{1,5}")) {
-        throw new ParameterException(
-            spec.commandLine(),
-            "--bootstrap must be HOST:PORT, or several separated by commas, got \"%s\""
+        throw wrong(
+            "--bootstrap-server must be HOST:PORT, or several separated by commas, got \"%s\""
                 .formatted(bootstrap));
       }
     }
     if (!registry.matches("https?://.+")) {
-      throw new ParameterException(
-          spec.commandLine(),
+      throw wrong(
           "--registry must be a URL such as http://HOST:8081, got \"%s\"".formatted(registry));
     }
     if (timeout < 1) {
-      throw new ParameterException(
-          spec.commandLine(), "--timeout must be at least 1 s, got %d".formatted(timeout));
+      throw wrong("--timeout must be at least 1 s, got %d".formatted(timeout));
+    }
+    settings = new HashMap<>(context.settings());
+    if (config != null) {
+      Properties read = new Properties();
+      try (Reader in = TextFiles.open(config)) {
+        read.load(in);
+      } catch (IllegalArgumentException e) {
+        throw new MalformedFileException(
+            config, 0, "it must be a file of Java properties: " + e.getMessage());
+      }
+      read.stringPropertyNames().forEach(key -> settings.put(key, read.getProperty(key)));
     }
   }
 
   /** Returns how long the user wants to wait. */
-  Duration timeout() {
+  final Duration timeout() {
     return Duration.ofSeconds(timeout);
   }
 
-  /** Keeps the warnings of Kafka's clients from the terminal until it is closed. */
-  KafkaLogSummary quietLog() {
-    return KafkaLogSummary.start(bootstrap, command.commandLine().getErr());
+  /** Does something without the warnings of Kafka's clients on the terminal. */
+  final <T> T quietly(Callable<T> work) throws Exception {
+    KafkaLogSummary quietLog = KafkaLogSummary.start(bootstrap, err());
+    try {
+      return work.call();
+    } finally {
+      quietLog.close();
+    }
   }
 
   /** A record to write. */
@@ -183,43 +204,22 @@ final class ClusterOption {
     }
   }
 
-  /** Reads the file of settings, once: it may be a pipe. */
-  private Properties properties() throws IOException {
-    if (properties == null) {
-      Properties read = new Properties();
-      if (config != null) {
-        try (Reader in = TextFiles.open(config)) {
-          read.load(in);
-        } catch (IllegalArgumentException e) {
-          throw new MalformedFileException(
-              config, 0, "it must be a file of Java properties: " + e.getMessage());
-        }
-      }
-      properties = read;
-    }
-    return properties;
-  }
-
-  /**
-   * Returns the endpoint that the options name, with their time-out.
-   *
-   * @throws IOException if the file of settings cannot be read
-   */
-  Endpoint endpoint() throws IOException {
+  /** Returns the endpoint that the options name, with their time-out. */
+  final Endpoint endpoint() {
     Map<String, Object> clients = new HashMap<>();
-    Map<String, Object> registrySettings = new HashMap<>();
-    Properties properties = properties();
-    for (String key : properties.stringPropertyNames()) {
-      if (key.startsWith(REGISTRY)) {
-        registrySettings.put(key.substring(REGISTRY.length()), properties.getProperty(key));
-      } else {
-        clients.put(key, properties.getProperty(key));
-      }
-    }
+    Map<String, Object> ofRegistry = new HashMap<>();
+    settings.forEach(
+        (key, value) -> {
+          if (key.startsWith(REGISTRY)) {
+            ofRegistry.put(key.substring(REGISTRY.length()), value);
+          } else {
+            clients.put(key, value);
+          }
+        });
     return Endpoint.of(bootstrap, registry)
         .withPrefix(prefix)
         .withKafka(clients)
-        .withRegistry(registrySettings)
+        .withRegistry(ofRegistry)
         .withTimeout(timeout());
   }
 
@@ -229,14 +229,19 @@ final class ClusterOption {
    * @param workload whose records are read; empty for all
    * @param progress runs after each record
    */
-  Connection connect(Optional<String> workload, Runnable progress) throws IOException {
-    KafkaLogSummary quietLog = quietLog();
+  final Connection connect(Optional<String> workload, Runnable progress) throws IOException {
+    KafkaLogSummary quietLog = KafkaLogSummary.start(bootstrap, err());
     try {
       return connect(endpoint(), workload, progress, Optional.of(quietLog));
     } catch (IOException | RuntimeException e) {
       quietLog.close();
       throw e;
     }
+  }
+
+  /** Connects to the cluster of the options to read all of it, without a bar. */
+  final Connection connect() throws IOException {
+    return connect(Optional.empty(), () -> {});
   }
 
   /** Connects to a cluster as part of a service, with warnings in its log. */

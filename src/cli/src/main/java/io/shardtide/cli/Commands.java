@@ -16,32 +16,26 @@ final class Commands {
           "demo",
           "run",
           "doctor",
-          "acls",
-          "publish",
-          "watch",
+          "rights",
+          "workload",
           "plan",
-          "pretrain",
-          "evaluate",
-          "export",
-          "replay",
-          "why",
-          "models",
-          "pools",
-          "forecasts",
-          "bench",
-          "topologies",
-          "completion");
+          "pool",
+          "model",
+          "table",
+          "log",
+          "bench");
 
   /** They need the embedded broker or the benchmarks, which the distribution does not contain. */
   static final Set<String> CHECKOUT_ONLY = Set.of("demo", "bench");
 
-  private static final Set<String> VERSION = Set.of("-V", "--version");
+  /** They need no command beside them. */
+  private static final Set<String> ALONE = Set.of("-V", "--version", "version");
 
   private Commands() {}
 
   /** Returns the commands to load for these arguments: the one that is called, or all. */
   static List<String> neededFor(String... args) {
-    if (args.length == 1 && VERSION.contains(args[0])) {
+    if (args.length == 1 && ALONE.contains(args[0])) {
       return List.of();
     }
     return args.length > 0 && NAMES.contains(args[0]) ? List.of(args[0]) : NAMES;

@@ -105,8 +105,7 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
 
   @Override
   public Object why(String planId) throws IOException {
-    Optional<String> workload =
-        views.get().flatMap(v -> v.summary(planId)).map(plan -> plan.workloadId());
+    Optional<String> workload = views.get().flatMap(v -> v.log().workloadOf(planId));
     try (ClusterOption.Connection connection = connect(workload)) {
       return ProvenanceJson.of(ProvenanceCollector.collect(connection.records(), planId));
     }

@@ -1,7 +1,7 @@
 package io.shardtide.cli;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.config.InvalidSettingsException;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.SettingsFile;
@@ -11,7 +11,6 @@ import io.shardtide.topology.CheckResult;
 import io.shardtide.topology.ClientSettings;
 import io.shardtide.topology.ClusterChecks;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,9 +18,8 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** Checks what a planner needs before it is started. */
 @Command(
@@ -32,12 +30,11 @@ import picocli.CommandLine.Spec;
       "Run it on the planner's machine as the planner's user. It changes nothing.",
       "Exit status: 0 if a planner can start, 1 if a check failed, 2 if the settings are invalid."
     },
-    footer = {"", "Example:", "  shardtide doctor --config shardtide.properties"},
-    mixinStandardHelpOptions = true)
+    footer = {"", "Example:", "  shardtide doctor --config shardtide.properties"})
 final class DoctorCommand implements Callable<Integer> {
   private static final int WIDTH = 100;
 
-  @Spec private CommandSpec spec;
+  @Mixin private PrintOption on;
 
   @Option(
       names = "--config",
@@ -46,38 +43,26 @@ final class DoctorCommand implements Callable<Integer> {
       description = "Settings file of the planner, as for run.")
   private Path config;
 
-  @Option(names = "--json", description = "Print the checks as JSON instead of a table.")
-  private boolean json;
-
   @Override
   public Integer call() throws Exception {
     ServiceSettings settings;
     try {
-      settings =
-          SettingsFile.read(
-              config,
-              warning ->
-                  spec.commandLine()
-                      .getErr()
-                      .println("shardtide: %s: %s".formatted(config, warning)));
+      settings = SettingsFile.read(config, line -> on.note("%s: %s".formatted(config, line)));
     } catch (InvalidSettingsException | IOException e) {
-      Errors.print(spec.commandLine(), e);
+      on.error(Errors.describe(e));
       return CommandLine.ExitCode.USAGE;
     }
     List<CheckResult> results = new ArrayList<>();
     results.add(settings(settings).named("settings"));
     KafkaLogSummary quietLog =
-        KafkaLogSummary.start(
-            settings.connection().bootstrapServers(), spec.commandLine().getErr());
+        KafkaLogSummary.start(settings.connection().bootstrapServers(), on.err());
     try {
       results.addAll(ClusterChecks.run(settings));
     } finally {
       quietLog.close();
     }
     results.add(models(settings).named("models"));
-    PrintWriter out = spec.commandLine().getOut();
-    out.print(json ? json(results) : table(results));
-    out.flush();
+    on.printAll(results.stream().map(DoctorCommand::json).toList(), () -> table(results));
     return results.stream().anyMatch(result -> result.status() == CheckResult.CheckStatus.FAILED)
         ? CommandLine.ExitCode.SOFTWARE
         : CommandLine.ExitCode.OK;
@@ -127,18 +112,15 @@ final class DoctorCommand implements Callable<Integer> {
     }
   }
 
-  private static String json(List<CheckResult> results) {
-    ArrayNode array = JsonNodeFactory.instance.arrayNode();
-    for (CheckResult result : results) {
-      var node =
-          array
-              .addObject()
-              .put("check", result.check())
-              .put("status", result.status().toString())
-              .put("finding", result.finding());
-      result.remedy().ifPresent(remedy -> node.put("remedy", remedy));
-    }
-    return JsonText.pretty(array);
+  private static ObjectNode json(CheckResult result) {
+    ObjectNode node =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("check", result.check())
+            .put("status", result.status().toString())
+            .put("finding", result.finding());
+    result.remedy().ifPresent(remedy -> node.put("remedy", remedy));
+    return node;
   }
 
   /**

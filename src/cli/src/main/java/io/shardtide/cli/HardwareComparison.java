@@ -10,7 +10,6 @@ import io.shardtide.search.problem.SearchResult;
 import io.shardtide.workload.ByteSizes;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.UsableMemory;
-import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -69,7 +68,7 @@ final class HardwareComparison {
             "fits",
             " step ms",
             " bound ms",
-            " gap %",
+            " above %",
             "bottleneck",
             " fullest GiB",
             " of GiB");
@@ -85,7 +84,8 @@ final class HardwareComparison {
             "yes",
             String.format(Locale.ROOT, "%.3f", found.predictedMs()),
             String.format(Locale.ROOT, "%.3f", insight.lowerBoundMs()),
-            String.format(Locale.ROOT, "%.1f", 100 * gap(found)),
+            String.format(
+                Locale.ROOT, "%.1f", 100 * ShardTexts.aboveBound(found.predictedMs(), insight)),
             bottleneck(insight.bottleneck()),
             number(found.deviceCosts().get(fullest).memoryBytes() / GIB),
             number(memory.bytes(fullest) / GIB));
@@ -142,13 +142,6 @@ final class HardwareComparison {
         .orElseThrow(() -> new IllegalStateException("A finished search has an insight"));
   }
 
-  /** Returns how far the lower bound is below the step, as a share of the step. */
-  private static double gap(SearchResult.Found found) {
-    return found.predictedMs() == 0
-        ? 0
-        : 1 - Math.min(1, insight(found).lowerBoundMs() / found.predictedMs());
-  }
-
   /** Returns the first device that has the largest share of its memory filled. */
   private static int fullest(SearchResult.Found found, UsableMemory memory) {
     return IntStream.range(0, found.deviceCosts().size())
@@ -160,9 +153,9 @@ final class HardwareComparison {
         .orElseThrow();
   }
 
-  /** Returns a line of JSON for each workload and hardware. */
-  String json() {
-    return rows.stream().map(row -> JsonText.line(json(row))).collect(Collectors.joining());
+  /** Returns a JSON object for each workload and hardware. */
+  List<ObjectNode> json() {
+    return rows.stream().map(this::json).toList();
   }
 
   private ObjectNode json(Row row) {
@@ -184,7 +177,7 @@ final class HardwareComparison {
       int fullest = fullest(found, cluster.usableMemory());
       node.put("predicted_ms", found.predictedMs())
           .put("lower_bound_ms", insight.lowerBoundMs())
-          .put("gap", gap(found));
+          .put("above_bound", ShardTexts.aboveBound(found.predictedMs(), insight));
       node.putObject("bottleneck")
           .put("device", bottleneck.device())
           .put("cause", bottleneck.cause().name().toLowerCase(Locale.ROOT))
@@ -207,7 +200,7 @@ final class HardwareComparison {
    *
    * @return whether there are none
    */
-  boolean reportMustFit(PrintWriter err) {
+  boolean reportMustFit(PrintOption on) {
     List<Row> required = rows.stream().filter(row -> mustFit.contains(row.hardware())).toList();
     List<String> missing =
         required.stream()
@@ -215,10 +208,9 @@ final class HardwareComparison {
             .map(Row::where)
             .toList();
     if (!missing.isEmpty()) {
-      err.printf(
-          "shardtide: %,d of %,d plans that --must-fit names do not fit: %s%n",
-          missing.size(), required.size(), String.join(", ", missing));
-      err.flush();
+      on.error(
+          "%,d of %,d plans that --must-fit names do not fit: %s"
+              .formatted(missing.size(), required.size(), String.join(", ", missing)));
     }
     return missing.isEmpty();
   }

@@ -2,8 +2,10 @@ package io.shardtide.cli;
 
 import io.shardtide.workload.Names;
 import java.util.HashSet;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Model.CommandSpec;
@@ -22,18 +24,20 @@ final class HardwareOption {
       names = "--hardware",
       paramLabel = "NAME[=GIB]",
       split = ",",
-      converter = NamedHardware.Converter.class,
+      mapFallbackValue = Option.NULL_VALUE,
       description =
-          "With --workloads: plans each workload on each of these kinds of hardware instead of its cluster's, and"
-              + " prints a table. GIB: memory of a device in GiB (2^30 bytes). Default: that of the cluster.")
-  private List<NamedHardware> hardware = List.of();
+          "Plans each workload on each of these kinds of hardware instead of its cluster's, and"
+              + " prints a table. GIB: memory of a device in GiB (2^30 bytes). Default: that of the"
+              + " cluster.")
+  private Map<String, Optional<Double>> hardware = new LinkedHashMap<>();
 
   @Option(
       names = "--must-fit",
       paramLabel = "NAME",
       split = ",",
       description =
-          "With --hardware: on which of it every workload must fit, or all. If one does not, the exit status is 1.")
+          "With --hardware: on which of it every workload must fit, or all. If one does not, the exit"
+              + " status is 1.")
   private List<String> mustFit = List.of();
 
   /** Returns whether hardware is named. */
@@ -41,25 +45,14 @@ final class HardwareOption {
     return !hardware.isEmpty();
   }
 
-  /** Fails as wrong usage if hardware is named twice, or must fit and is not named. */
+  /** Fails as wrong usage if hardware must fit that is not named. */
   void check() {
-    if (!mustFit.isEmpty() && !isGiven()) {
-      throw wrong("--must-fit needs --hardware");
-    }
-    Set<String> names = new LinkedHashSet<>();
-    for (NamedHardware one : hardware) {
-      if (!names.add(one.name())) {
-        throw wrong(
-            "--hardware must name each hardware once, got %s twice"
-                .formatted(Names.quote(one.name())));
-      }
-    }
     for (String name : mustFit) {
-      if (!name.equals(ALL) && !names.contains(name)) {
+      if (!hardware.containsKey(name) && !(isGiven() && name.equals(ALL))) {
         throw wrong(
             "--must-fit must be all, or names of --hardware: %s; got %s"
                 .formatted(
-                    names.stream().map(Names::quote).collect(Collectors.joining(", ")),
+                    hardware.keySet().stream().map(Names::quote).collect(Collectors.joining(", ")),
                     Names.quote(name)));
       }
     }
@@ -71,21 +64,21 @@ final class HardwareOption {
    * @param models the models that there are
    */
   List<NamedHardware> with(PlanModels models) {
-    for (NamedHardware one : hardware) {
-      if (models.find(one.name()).isEmpty()) {
+    for (String name : hardware.keySet()) {
+      if (models.find(name).isEmpty()) {
         throw wrong(
             "--hardware must have a model, there are %s; got %s. Maybe pass one with --model"
-                .formatted(models.known(), Names.quote(one.name())));
+                .formatted(models.known(), Names.quote(name)));
       }
     }
-    return hardware;
+    return hardware.entrySet().stream()
+        .map(one -> new NamedHardware(one.getKey(), one.getValue()))
+        .toList();
   }
 
   /** Returns the names of the hardware on which every workload must fit. */
   Set<String> mustFit() {
-    return mustFit.contains(ALL)
-        ? hardware.stream().map(NamedHardware::name).collect(Collectors.toSet())
-        : new HashSet<>(mustFit);
+    return mustFit.contains(ALL) ? hardware.keySet() : new HashSet<>(mustFit);
   }
 
   private ParameterException wrong(String message) {

@@ -2,6 +2,7 @@ package io.shardtide.cli;
 
 import static io.shardtide.wire.TopicType.COST_MODELS;
 import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.log.ClusterUnavailableException;
@@ -16,18 +17,20 @@ import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.RejectionReason;
 import io.shardtide.workload.SourcePosition;
+import io.shardtide.workload.Workload;
+import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -57,8 +60,8 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
 
   private final Map<String, Long> undecodable = new TreeMap<>();
 
-  /** What {@link #onWrongPartition} found; empty until it is asked. */
-  private Optional<Set<SourcePosition>> wrongPartition = Optional.empty();
+  /** What {@link #rejected} found; empty until it is asked. */
+  private Optional<Map<SourcePosition, RejectionReason>> rejected = Optional.empty();
 
   /** Topics of optional parts that the user may not read. */
   private final List<String> denied = new ArrayList<>();
@@ -204,11 +207,11 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
 
   private <V> void read(Topic<V> topic, Optional<String> key, BiConsumer<V, Instant> each)
       throws IOException {
-    Set<SourcePosition> onWrongPartition = onWrongPartition();
+    Map<SourcePosition, RejectionReason> rejections = rejected();
     undecodable.remove(topic.name());
     RecordHandler<V> handler =
         (position, writtenAt, value) -> {
-          if (onWrongPartition.contains(position)) {
+          if (rejections.get(position) == RejectionReason.WRONG_PARTITION) {
             undecodable.merge(topic.name(), 1L, Long::sum);
             return;
           }
@@ -221,24 +224,46 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
     read(topic, key, handler);
   }
 
+  /** Returns the workloads that exist, as the events make them that no planner rejected. */
+  SortedMap<String, Workload> workloads() throws IOException {
+    Map<SourcePosition, RejectionReason> rejections = rejected();
+    SortedMap<String, Workload> workloads = new TreeMap<>();
+    RecordHandler<WorkloadChange> handler =
+        (position, writtenAt, event) -> {
+          if (!rejections.containsKey(position)) {
+            String id = event.workloadId();
+            workloads.put(id, applied(workloads.getOrDefault(id, Workload.empty(id)), event));
+          }
+        };
+    read(topics.of(WORKLOAD_CHANGES), workload, handler);
+    workloads.values().removeIf(one -> !one.exists());
+    return workloads;
+  }
+
+  /** The planner may not have come to an event that it will reject. */
+  private static Workload applied(Workload before, WorkloadChange event) {
+    try {
+      return before.apply(event);
+    } catch (RejectedException e) {
+      return before;
+    }
+  }
+
   /**
-   * Returns the records that planners rejected for their partition. The log says it, because topics
-   * may have had fewer partitions when a record was written, and earlier versions applied it.
+   * Returns the records that planners rejected. The log says which were so for their partition,
+   * because topics may have had fewer partitions when a record was written, and earlier versions
+   * applied it.
    */
-  private Set<SourcePosition> onWrongPartition() throws IOException {
-    if (wrongPartition.isEmpty()) {
-      Set<SourcePosition> rejected = new HashSet<>();
+  private Map<SourcePosition, RejectionReason> rejected() throws IOException {
+    if (rejected.isEmpty()) {
+      Map<SourcePosition, RejectionReason> found = new HashMap<>();
       read(
           topics.of(REJECTED_EVENTS),
           Optional.empty(),
-          (position, writtenAt, rejection) -> {
-            if (rejection.reason() == RejectionReason.WRONG_PARTITION) {
-              rejected.add(rejection.source());
-            }
-          });
-      wrongPartition = Optional.of(rejected);
+          (position, writtenAt, rejection) -> found.put(rejection.source(), rejection.reason()));
+      rejected = Optional.of(found);
     }
-    return wrongPartition.get();
+    return rejected.get();
   }
 
   private <V> void read(Topic<V> topic, Optional<String> key, RecordHandler<V> handler)

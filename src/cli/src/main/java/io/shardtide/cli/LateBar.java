@@ -18,6 +18,11 @@ final class LateBar implements AutoCloseable {
     this(steps -> Progress.bar(name, steps), System::nanoTime);
   }
 
+  /** Returns a bar that is never shown. */
+  static LateBar hidden() {
+    return new LateBar(steps -> null, () -> 0);
+  }
+
   /**
    * With a clock of the caller's.
    *

@@ -1,9 +1,6 @@
 package io.shardtide.cli;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.json.JsonReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.json.JsonMapper;
 import io.shardtide.workload.Names;
 import java.util.List;
 import java.util.Optional;
@@ -13,10 +10,6 @@ import java.util.Optional;
  * names types of tokens, and Jackson its own settings.
  */
 final class LinksText {
-  /** Python's json module writes NaN and Infinity, which JSON does not have. */
-  private static final JsonMapper JSON =
-      JsonMapper.builder().enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS).build();
-
   private static final int MAX_SHOWN = 80;
   private static final String MATRIX = "matrix";
   private static final List<String> BANDWIDTHS = List.of("withinRacks", "betweenRacks");
@@ -24,29 +17,18 @@ final class LinksText {
   private LinksText() {}
 
   /**
-   * Returns what is wrong with links; empty if nothing is, if there are none, or if it is not JSON.
+   * Checks links.
    *
-   * @param text JSON with links
-   * @param path names of the fields that lead to them; none if they are all of it
+   * @throws IllegalArgumentException if a value is of a wrong type
    */
-  static Optional<String> problem(String text, String... path) {
-    JsonNode links;
-    try {
-      links = JSON.readTree(text);
-    } catch (JsonProcessingException e) {
-      return Optional.empty();
+  static void check(JsonNode links) {
+    Optional<String> problem =
+        links.isObject()
+            ? racks(links).or(() -> matrix(links))
+            : Optional.of("links must be an object, got " + shown(links));
+    if (problem.isPresent()) {
+      throw new IllegalArgumentException(problem.get());
     }
-    for (String name : path) {
-      links = links.path(name);
-    }
-    if (links.isMissingNode()) {
-      return Optional.empty();
-    }
-    if (!links.isObject()) {
-      return Optional.of("links must be an object, got " + shown(links));
-    }
-    Optional<String> wrongRacks = racks(links);
-    return wrongRacks.isPresent() ? wrongRacks : matrix(links);
   }
 
   private static Optional<String> racks(JsonNode links) {

@@ -7,12 +7,8 @@ import ch.qos.logback.classic.spi.Configurator;
 import ch.qos.logback.classic.spi.ConfiguratorRank;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.ConsoleAppender;
-import ch.qos.logback.core.FileAppender;
-import ch.qos.logback.core.OutputStreamAppender;
 import ch.qos.logback.core.spi.ContextAwareBase;
-import java.nio.file.Path;
 import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Configures logging: warnings, and what Shardtide itself says, to standard error, so that what a
@@ -33,43 +29,20 @@ public final class LoggingConfigurator extends ContextAwareBase implements Confi
     ExpectedKafkaWarnings filter = new ExpectedKafkaWarnings();
     filter.setContext(context);
     filter.start();
-    ConsoleAppender<ILoggingEvent> appender = new ConsoleAppender<>();
-    appender.setName("stderr");
-    appender.setTarget("System.err");
-    appender.addFilter(filter);
-    start(appender, context);
-    context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.WARN);
-    context.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(appender);
-    context.getLogger("io.shardtide").setLevel(Level.INFO);
-    return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
-  }
-
-  /**
-   * Writes what Kafka's clients log to a file instead of standard error: for a command that kills
-   * brokers on purpose, of which they log a line for each attempt to reach one.
-   *
-   * @param file the file, which is created or continued
-   */
-  static void logKafkaClientsTo(Path file) {
-    if (!(LoggerFactory.getILoggerFactory() instanceof LoggerContext context)) {
-      return;
-    }
-    FileAppender<ILoggingEvent> appender = new FileAppender<>();
-    appender.setName("kafka-clients");
-    appender.setFile(file.toString());
-    start(appender, context);
-    ch.qos.logback.classic.Logger clients = context.getLogger("org.apache.kafka.clients");
-    clients.setAdditive(false);
-    clients.addAppender(appender);
-  }
-
-  private static void start(OutputStreamAppender<ILoggingEvent> appender, LoggerContext context) {
     PatternLayoutEncoder encoder = new PatternLayoutEncoder();
     encoder.setContext(context);
     encoder.setPattern(PATTERN);
     encoder.start();
+    ConsoleAppender<ILoggingEvent> appender = new ConsoleAppender<>();
     appender.setContext(context);
     appender.setEncoder(encoder);
+    appender.setName("stderr");
+    appender.setTarget("System.err");
+    appender.addFilter(filter);
     appender.start();
+    context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.WARN);
+    context.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(appender);
+    context.getLogger("io.shardtide").setLevel(Level.INFO);
+    return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
   }
 }

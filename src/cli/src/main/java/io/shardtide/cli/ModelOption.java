@@ -22,7 +22,8 @@ final class ModelOption {
       names = "--model",
       paramLabel = "FILE",
       description =
-          "Cost model bundle. Default: a shipped one: for the demo h200.avro; for plan --workloads that of the cluster's hardware; else simulated.avro; see models/. With plan --hardware it may be repeated, and the shipped ones remain.")
+          "Cost model bundle; a command that plans takes several, of different hardware. Default: the"
+              + " shipped one of the hardware, else simulated.avro; see models/.")
   private List<Path> files = List.of();
 
   /**

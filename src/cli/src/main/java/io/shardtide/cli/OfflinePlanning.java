@@ -16,7 +16,6 @@ import io.shardtide.search.problem.SearchResult;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.UsableMemory;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -166,75 +165,64 @@ final class OfflinePlanning {
   }
 
   /** Prints what is to be known of the predictions of all plans. */
-  void printWarnings(PrintWriter err) {
+  void printWarnings(PrintOption on) {
     limitedModels.forEach(
         model ->
-            err.printf(
-                "shardtide: warning: model %s lacks measured collectives; its tables are only cut"
-                    + " by columns, not by rows or copied%n",
-                model));
+            on.warn(
+                "model %s lacks measured collectives; its tables are only cut by columns, not by rows or copied"
+                    .formatted(model)));
     if (!guessedCaches.isEmpty()) {
       CacheMisses first = guessedCaches.get(0);
-      err.printf(
-          "shardtide: warning: %,d cached tables lack an access CDF, so that their caches are sized"
-              + " less well: %s (%s)%s%n",
-          guessedCaches.size(),
-          Printable.of(first.table()),
-          first.reservation(),
-          guessedCaches.size() > 1 ? ", ..." : "");
+      on.warn(
+          "%,d cached tables lack an access CDF, so that their caches are sized less well: %s (%s)%s"
+              .formatted(
+                  guessedCaches.size(),
+                  first.table(),
+                  first.reservation(),
+                  guessedCaches.size() > 1 ? ", ..." : ""));
     }
-    warnings.print(err);
+    warnings.print(on);
   }
 
-  /**
-   * Prints warnings and a summary.
-   *
-   * @param json whether the summary is JSON
-   */
-  void report(PrintWriter out, PrintWriter err, int tasks, Path file, boolean json) {
-    printWarnings(err);
+  /** Prints warnings and a summary. */
+  void report(PrintOption on, int tasks, Path file) {
+    printWarnings(on);
     if (feasible == 0) {
-      err.printf(
-          "shardtide: none of %d tasks fits; the first: %s%n", tasks, Printable.of(firstReason));
-      err.flush();
+      on.error("none of %d tasks fits; the first: %s".formatted(tasks, firstReason));
     }
-    if (json) {
-      ObjectNode summary =
-          JsonNodeFactory.instance
-              .objectNode()
-              .put("tasks", tasks)
-              .put("feasible", feasible)
-              .put("simulated", isSimulated)
-              .put("plans", file.toString());
-      if (feasible > 0) {
-        summary
-            .put("mean_predicted_ms", totalMs / feasible)
-            .put("mean_seconds", totalSeconds / tasks)
-            .put("mean_evaluations", (double) totalEvaluations / tasks);
-      }
-      out.print(JsonText.pretty(summary));
-      out.flush();
-      return;
+    ObjectNode summary =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("tasks", tasks)
+            .put("feasible", feasible)
+            .put("simulated", isSimulated)
+            .put("plans", file.toString());
+    if (feasible > 0) {
+      summary
+          .put("mean_predicted_ms", totalMs / feasible)
+          .put("mean_seconds", totalSeconds / tasks)
+          .put("mean_evaluations", (double) totalEvaluations / tasks);
     }
+    on.print(summary, () -> text(tasks, file));
+  }
+
+  private String text(int tasks, Path file) {
     if (feasible == 0) {
-      out.printf("0 of %d tasks planned; reasons in %s%n", tasks, file);
-      out.flush();
-      return;
+      return "0 of %d tasks planned; reasons in %s%n".formatted(tasks, file);
     }
-    out.printf(
-        "%d of %d tasks planned; on average a predicted step of %.3f ms%s, found in %.3f s; plans"
-            + " in %s%n",
-        feasible,
-        tasks,
-        totalMs / feasible,
-        isSimulated ? " (the cost model was trained on simulated costs)" : "",
-        totalSeconds / tasks,
-        file);
-    if (compressed > 0) {
-      out.printf(
-          "codecs in %d of %d plans, which save %.3f ms a step on average%n",
-          compressed, feasible, savedMs / compressed);
-    }
-    out.flush();
+    String planned =
+        "%d of %d tasks planned; on average a predicted step of %.3f ms%s, found in %.3f s; plans in %s%n"
+            .formatted(
+                feasible,
+                tasks,
+                totalMs / feasible,
+                isSimulated ? " (the cost model was trained on simulated costs)" : "",
+                totalSeconds / tasks,
+                file);
+    return compressed == 0
+        ? planned
+        : planned
+            + "codecs in %d of %d plans, which save %.3f ms a step on average%n"
+                .formatted(compressed, feasible, savedMs / compressed);
   }
 }

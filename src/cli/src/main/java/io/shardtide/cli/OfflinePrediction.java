@@ -17,7 +17,6 @@ import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.UsableMemory;
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -145,34 +144,26 @@ final class OfflinePrediction {
     return loads.get(device).bytes() - memory.bytes(device);
   }
 
-  /**
-   * Prints warnings and a summary.
-   *
-   * @param json whether the summary is JSON
-   */
-  void report(PrintWriter out, PrintWriter err, int tasks, Path file, boolean json) {
-    warnings.print(err);
-    if (json) {
-      out.print(
-          JsonText.pretty(
-              JsonNodeFactory.instance
-                  .objectNode()
-                  .put("tasks", tasks)
-                  .put("feasible", fitting)
-                  .put("simulated", isSimulated)
-                  .put("mean_predicted_ms", totalMs / tasks)
-                  .put("plans", file.toString())));
-      out.flush();
-      return;
-    }
-    out.printf(
-        "%d plans predicted, %d fit into memory; on average a predicted step of %.3f ms%s; plans in"
-            + " %s%n",
-        tasks,
-        fitting,
-        totalMs / tasks,
-        isSimulated ? " (the cost model was trained on simulated costs)" : "",
-        file);
-    out.flush();
+  /** Prints warnings and a summary. */
+  void report(PrintOption on, int tasks, Path file) {
+    warnings.print(on);
+    ObjectNode summary =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("tasks", tasks)
+            .put("feasible", fitting)
+            .put("simulated", isSimulated)
+            .put("mean_predicted_ms", totalMs / tasks)
+            .put("plans", file.toString());
+    on.print(
+        summary,
+        () ->
+            "%d plans predicted, %d fit into memory; on average a predicted step of %.3f ms%s; plans in %s%n"
+                .formatted(
+                    tasks,
+                    fitting,
+                    totalMs / tasks,
+                    isSimulated ? " (the cost model was trained on simulated costs)" : "",
+                    file));
   }
 }

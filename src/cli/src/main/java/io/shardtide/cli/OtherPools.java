@@ -38,7 +38,7 @@ final class OtherPools {
           .filter(other -> other.state().claims().containsKey(workload))
           .map(
               other ->
-                  "workload %s must have a claim on one pool, got one on pool %s besides that on pool %s. Maybe withdraw that first: shardtide pools withdraw %s %s"
+                  "workload %s must have a claim on one pool, got one on pool %s besides that on pool %s. Maybe withdraw that first: shardtide pool delete %s %s"
                       .formatted(
                           Names.quote(workload),
                           Names.quote(poolId),
@@ -56,7 +56,7 @@ final class OtherPools {
                     .filter(nodes::contains)
                     .map(
                         node ->
-                            "node %s must be in one pool, got pool %s besides pool %s. Maybe take it from there first: shardtide pools lose %s %s"
+                            "node %s must be in one pool, got pool %s besides pool %s. Maybe take it from there first: shardtide pool node rm %s %s"
                                 .formatted(
                                     Names.quote(node),
                                     Names.quote(poolId),

@@ -15,8 +15,8 @@ import picocli.CommandLine.ParseResult;
 
 /** Refuses calls of which a command would replace what it reads. */
 final class Outputs {
-  /** The options that name what a command writes; all others with a path name what it reads. */
-  static final Set<String> WRITTEN = Set.of("--out", "--report", "--predictions", "--data");
+  /** What names what a command writes; all else with a path names what it reads. */
+  static final Set<String> WRITTEN = Set.of("--out", "--report", "--predictions", "--data", "DIR");
 
   private record Named(String option, Path path) {}
 
@@ -34,13 +34,11 @@ final class Outputs {
     List<Named> read = new ArrayList<>();
     List<Named> written = new ArrayList<>();
     for (ArgSpec arg : command.getParseResult().matchedArgs()) {
-      if (arg instanceof OptionSpec option) {
-        String name = option.longestName();
-        Object value = option.getValue();
-        for (Object each : value instanceof Collection<?> several ? several : List.of(value)) {
-          if (each instanceof Path path) {
-            (WRITTEN.contains(name) ? written : read).add(new Named(name, path));
-          }
+      String name = name(arg);
+      Object value = arg.getValue();
+      for (Object each : value instanceof Collection<?> several ? several : List.of(value)) {
+        if (each instanceof Path path) {
+          (WRITTEN.contains(name) ? written : read).add(new Named(name, path));
         }
       }
     }
@@ -55,6 +53,11 @@ final class Outputs {
         check(command, output, input.path(), input.option());
       }
     }
+  }
+
+  /** Returns what a user calls an option or a parameter. */
+  static String name(ArgSpec arg) {
+    return arg instanceof OptionSpec option ? option.longestName() : arg.paramLabel();
   }
 
   /**

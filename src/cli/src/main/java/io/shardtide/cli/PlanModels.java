@@ -35,22 +35,18 @@ final class PlanModels implements AutoCloseable {
     others = bundles.iterator();
   }
 
-  /** One model for all tasks. */
-  static PlanModels of(ModelBundle bundle) {
-    return new PlanModels("the given model", List.of(() -> bundle));
-  }
-
-  /** The shipped models. */
-  static PlanModels shipped() {
-    return new PlanModels("a shipped model", SHIPPED);
-  }
-
-  /** Given models, and the shipped ones of all other hardware. */
-  static PlanModels withShipped(List<ModelBundle> bundles) {
+  /**
+   * Given models, and the shipped ones of all other hardware.
+   *
+   * @param withShipped whether the shipped ones count beside given ones; without any they do
+   */
+  static PlanModels of(List<ModelBundle> given, boolean withShipped) {
     List<Supplier<ModelBundle>> all = new ArrayList<>();
-    bundles.forEach(bundle -> all.add(() -> bundle));
-    all.addAll(SHIPPED);
-    return new PlanModels("a given or shipped model", all);
+    given.forEach(bundle -> all.add(() -> bundle));
+    if (withShipped || given.isEmpty()) {
+      all.addAll(SHIPPED);
+    }
+    return new PlanModels(given.isEmpty() ? "a shipped model" : "the given model", all);
   }
 
   /**

@@ -140,9 +140,7 @@ final class PlanView {
         out,
         "  lower bound %.2f ms, the step is %.1f %% above it; bottleneck: device %d, %s, mostly table %s%s",
         plan.prediction().insight().lowerBoundMs(),
-        plan.prediction().insight().lowerBoundMs() == 0
-            ? 0.0
-            : 100 * (plan.predictedMs() / plan.prediction().insight().lowerBoundMs() - 1),
+        100 * ShardTexts.aboveBound(plan.predictedMs(), plan.prediction().insight()),
         bottleneck.device(),
         ShardTexts.cause(bottleneck.cause()),
         bottleneck.table(),

@@ -6,7 +6,6 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.plan.OutOfRange;
 import io.shardtide.plan.Shard;
 import io.shardtide.workload.ClusterSpec;
-import java.io.PrintWriter;
 import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -47,24 +46,23 @@ final class RangeWarnings {
             text -> unmeasured.add(text + "; these costs of cached shards were not measured"));
   }
 
-  void print(PrintWriter err) {
-    unmeasured.forEach(text -> err.printf("shardtide: warning: %s%n", Printable.of(text)));
-    int left = print(err, clusters) + print(err, tables);
+  void print(PrintOption on) {
+    unmeasured.forEach(on::warn);
+    int left = print(on, clusters) + print(on, tables);
     if (left > 0) {
-      err.printf("shardtide: warning: %,d more values are outside the training range%n", left);
+      on.warn("%,d more values are outside the training range".formatted(left));
     }
-    err.flush();
   }
 
   /** Names the first values, and returns how many others there are. */
-  private static int print(PrintWriter err, Collection<OutOfRange> outside) {
+  private static int print(PrintOption on, Collection<OutOfRange> outside) {
     outside.stream()
         .limit(NAMED_PLACES)
         .forEach(
             place ->
-                err.printf(
-                    "shardtide: warning: outside the cost model's training range: %s; predicted costs are extrapolated%n",
-                    Printable.of(place.describe())));
+                on.warn(
+                    "outside the cost model's training range: %s; predicted costs are extrapolated"
+                        .formatted(place.describe())));
     return Math.max(0, outside.size() - NAMED_PLACES);
   }
 }

@@ -55,8 +55,7 @@ import picocli.CommandLine.Spec;
       "Example:",
       "  shardtide run --example > shardtide.properties",
       "  shardtide run --config shardtide.properties"
-    },
-    mixinStandardHelpOptions = true)
+    })
 final class RunCommand implements Callable<Integer> {
   private static final long POLL_MS = 100;
 

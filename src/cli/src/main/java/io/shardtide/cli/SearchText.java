@@ -44,8 +44,7 @@ final class SearchText {
         plan.run().searchMillis());
     out.add(
         "  lower bound of any plan: %.3f ms; this plan is %.1f %% above it",
-        insight.lowerBoundMs(),
-        insight.lowerBoundMs() > 0 ? 100 * (plan.predictedMs() / insight.lowerBoundMs() - 1) : 0.0);
+        insight.lowerBoundMs(), 100 * ShardTexts.aboveBound(plan.predictedMs(), insight));
     out.add(
         "  settings: %,d evaluations per table, %,d for repairs; moves at %s GB/s plus %s ms each and %s ms a reshard, to pay off within %,d steps; column cuts: %s; risk: %s standard deviations",
         settings.evaluationsPerTable(),

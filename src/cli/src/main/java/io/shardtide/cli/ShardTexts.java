@@ -4,6 +4,7 @@ import com.google.errorprone.annotations.FormatMethod;
 import io.shardtide.plan.CacheMisses;
 import io.shardtide.plan.Explanation;
 import io.shardtide.plan.HotRows;
+import io.shardtide.plan.Insight;
 import io.shardtide.plan.MoveStep;
 import io.shardtide.plan.MoveWave;
 import io.shardtide.plan.MoveWaves;
@@ -250,6 +251,12 @@ final class ShardTexts {
     }
     String missed = text("%s, %.3g %% of the lookups miss", cache, 100 * misses.lookupShare());
     return misses.reservation().isEmpty() ? missed : missed + "; " + misses.reservation();
+  }
+
+  /** Returns how far a step is above a lower bound, as a share of the bound; 0 of no bound. */
+  static double aboveBound(double predictedMs, Insight insight) {
+    double boundMs = insight.lowerBoundMs();
+    return boundMs > 0 ? Math.max(0, predictedMs / boundMs - 1) : 0;
   }
 
   /** Returns the purpose of a decision: {@code device lost}, say. */

@@ -4,15 +4,17 @@ import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
+import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
 
 /** The command line. */
 @Command(
@@ -23,13 +25,16 @@ import picocli.CommandLine.ScopeType;
       "Example:",
       "  shardtide demo --seconds 60",
       "",
-      "Exit status: 0 done, 1 refused, different or failed, 2 wrong call."
+      "Exit status: 0 done, 1 refused, different or failed, 2 wrong call or value.",
+      "",
+      "Without an address: SHARDTIDE_BOOTSTRAP_SERVER and SHARDTIDE_REGISTRY, or a",
+      "context in ~/.config/shardtide/config.yaml."
     },
     mixinStandardHelpOptions = true,
     versionProvider = Version.class,
     scope = ScopeType.INHERIT,
     usageHelpAutoWidth = true)
-public final class Shardtide {
+public final class Shardtide implements Runnable {
   /** What decoders put in the place of bytes that they cannot decode. */
   private static final char REPLACEMENT = '\uFFFD';
 
@@ -39,7 +44,33 @@ public final class Shardtide {
       description = "Print the stack trace of an error.")
   private boolean stacktrace;
 
+  @Spec private CommandSpec spec;
+
   private Shardtide() {}
+
+  @Override
+  public void run() {
+    spec.commandLine().usage(spec.commandLine().getOut());
+  }
+
+  @Command(
+      name = "version",
+      description = "Prints the version.",
+      footer = {"", "Example:", "  shardtide version"})
+  void version() {
+    spec.commandLine().printVersionHelp(spec.commandLine().getOut());
+  }
+
+  @Command(
+      name = "completion",
+      description = {
+        "Prints a script for bash and zsh that completes commands, options and their values.",
+        "zsh needs its module bashcompinit: autoload -U +X bashcompinit && bashcompinit"
+      },
+      footer = {"", "Example:", "  source <(shardtide completion)"})
+  void completion() {
+    spec.commandLine().getOut().print(AutoComplete.bash("shardtide", withAllCommands()));
+  }
 
   /** Runs a command and ends with its status: 0 done, 1 failed, 2 wrong usage. */
   public static void main(String[] args) {
@@ -98,15 +129,28 @@ public final class Shardtide {
   }
 
   private static int execute(ParseResult parsed) {
+    Integer helped = CommandLine.executeHelpRequest(parsed);
+    if (helped != null) {
+      return helped;
+    }
+    List<CommandLine> called = parsed.asCommandLineList();
+    CommandSpec command = called.get(called.size() - 1).getCommandSpec();
     try {
       Outputs.check(parsed);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      for (CommandSpec mixin : command.mixins().values()) {
+        if (mixin.userObject() instanceof PrintOption options) {
+          options.check();
+        }
+      }
+    } catch (IOException | IllegalArgumentException e) {
+      Errors.print(command.commandLine(), e);
+      return Errors.status(e);
     }
     return new CommandLine.RunLast().execute(parsed);
   }
 
-  private static int status(PrintWriter out, PrintWriter err, String... args) {
+  private static int status(PrintWriter out, PrintWriter err, String... typed) {
+    String[] args = OldNames.replace(typed);
     Shardtide root = new Shardtide();
     return commandLine(root, Commands.neededFor(args))
         .setOut(out)

@@ -141,10 +141,10 @@ class AllocationViewTest {
                 "gpus", new PoolUpdate.ClaimSet(new Claim("my ads", 8, 16, 1, 0)), pools))
         .get()
         .asString()
-        .endsWith(": shardtide pools withdraw 'it'\\''s; $HOME' 'my ads'");
+        .endsWith(": shardtide pool delete 'it'\\''s; $HOME' 'my ads'");
     assertThat(OtherPools.conflict("gpus", new PoolUpdate.PoolNodeAdded(NODES.get(0)), pools))
         .get()
         .asString()
-        .endsWith(": shardtide pools lose 'it'\\''s; $HOME' n1");
+        .endsWith(": shardtide pool node rm 'it'\\''s; $HOME' n1");
   }
 }

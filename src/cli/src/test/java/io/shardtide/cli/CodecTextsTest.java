@@ -16,7 +16,7 @@ import io.shardtide.workload.ShardScope;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Forms that are rejected are in {@link SpecTextsTest}. */
+/** Forms that are rejected are in {@code RecordTextTest}. */
 class CodecTextsTest {
   private static final List<CollectiveCodec> CODECS =
       List.of(

@@ -25,7 +25,7 @@ class ForecastsCommandTest {
   void an_address_is_needed() {
     assertThat(run(CLUSTER)).isEqualTo(2);
     assertThat(err.toString())
-        .contains("Missing option: --bootstrap and --registry must be given together");
+        .contains("give --bootstrap-server and --registry, or set SHARDTIDE_BOOTSTRAP_SERVER");
   }
 
   @Test
@@ -40,13 +40,14 @@ class ForecastsCommandTest {
   @Test
   void growth_must_be_a_factor() {
     assertThat(run(CLUSTER, "--registry=http://127.0.0.1:1", "--growth=-2")).isEqualTo(2);
-    assertThat(err.toString().strip()).isEqualTo("shardtide: --growth must be 0 to 1000, got -2");
+    assertThat(err.toString().strip())
+        .isEqualTo("shardtide: --horizon-factor must be 0 to 1000, got -2");
     assertThat(run(CLUSTER, "--registry=http://127.0.0.1:1", "--growth=double")).isEqualTo(2);
   }
 
   @Test
-  void a_parameter_is_no_workload() {
-    assertThat(run(CLUSTER, "--registry=http://127.0.0.1:1", "ads")).isEqualTo(2);
-    assertThat(err.toString()).contains("ads");
+  void there_is_one_workload() {
+    assertThat(run(CLUSTER, "--registry=http://127.0.0.1:1", "ads", "feed")).isEqualTo(2);
+    assertThat(err.toString()).contains("feed");
   }
 }

@@ -16,7 +16,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** The file of {@code --kafka-config}. */
+/** The file of {@code --command-config}. */
 class KafkaConfigTest {
   @Command
   private static final class Connecting {
@@ -25,10 +25,11 @@ class KafkaConfigTest {
 
   @TempDir private Path folder;
 
-  private static ClusterOption with(Path file) {
+  private static ClusterOption with(Path file) throws IOException {
     Connecting command = new Connecting();
     new CommandLine(command)
-        .parseArgs("--bootstrap=h:1", "--registry=http://r", "--kafka-config=" + file);
+        .parseArgs("--bootstrap-server=h:1", "--registry=http://r", "--command-config=" + file);
+    command.cluster.check();
     return command.cluster;
   }
 
@@ -54,12 +55,12 @@ class KafkaConfigTest {
         Files.write(
             folder.resolve("client.properties"),
             "a=b\nc=\u00fc\n".getBytes(StandardCharsets.ISO_8859_1));
-    assertThatThrownBy(() -> with(file).endpoint())
+    assertThatThrownBy(() -> with(file))
         .isInstanceOf(MalformedFileException.class)
         .hasMessage(file + " line 2: text must be UTF-8, got byte 0xfc");
   }
 
-  /** As {@code --kafka-config <(pass show kafka)} can be. */
+  /** As {@code --command-config <(pass show kafka)} can be. */
   @Test
   void it_is_read_once() throws IOException {
     Path file = Files.writeString(folder.resolve("client.properties"), "security.protocol=SSL\n");

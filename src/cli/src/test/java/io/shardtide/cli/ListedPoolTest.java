@@ -2,7 +2,6 @@ package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.client.PoolReader.AllocatedPool;
 import io.shardtide.pool.Allocation;
 import io.shardtide.pool.AllocationChange;
@@ -16,14 +15,9 @@ import io.shardtide.pool.PoolUpdate;
 import io.shardtide.pool.WorkloadAllocation;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PoolSamples;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 class ListedPoolTest {
@@ -103,24 +97,5 @@ class ListedPoolTest {
             "{\"poolId\":\"gpus\",\"generation\":1,\"allocatedGeneration\":0,\"hardware\":\"h100\","
                 + "\"devicesPerNode\":8,\"nodes\":3,\"freeNodes\":3,\"devices\":24,\"claims\":2,\"waiting\":0}");
     assertThat(ListedPool.json(List.of())).isEmpty();
-  }
-
-  @Test
-  void the_page_documents_each_field() throws IOException {
-    String page = Files.readString(Path.of("docs/POOLS.md"));
-    String section =
-        page.substring(page.indexOf("### Fields of pools list --json"), page.indexOf("## Events"));
-    List<String> documented =
-        Pattern.compile("^\\| `(\\w+)` \\|", Pattern.MULTILINE)
-            .matcher(section)
-            .results()
-            .map(row -> row.group(1))
-            .toList();
-    List<String> printed = new ArrayList<>();
-    new ObjectMapper()
-        .readTree(ListedPool.json(pools().subList(0, 1)))
-        .fieldNames()
-        .forEachRemaining(printed::add);
-    assertThat(documented).containsExactlyElementsOf(printed);
   }
 }

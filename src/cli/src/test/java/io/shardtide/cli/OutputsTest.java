@@ -19,25 +19,25 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
-import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.ArgSpec;
 
 /** No command replaces what it reads. */
 class OutputsTest {
   /** The options whose paths are read, and never written. */
   private static final Set<String> READ =
       Set.of(
+          "--command-config",
           "--config",
-          "--events",
           "--file",
           "--from",
-          "--kafka-config",
           "--links",
+          "--log",
           "--model",
           "--original",
-          "--predict",
+          "--plans",
           "--samples",
           "--tables",
-          "--workloads");
+          "LOG");
 
   private static final String CONTENT = "what is read\n";
 
@@ -60,7 +60,7 @@ class OutputsTest {
     assertThat(run(command, in, out)).as(command).isEqualTo(2);
     assertThat(err.toString())
         .as(command)
-        .startsWith("shardtide: --")
+        .startsWith("shardtide: ")
         .contains(" must be %s, got %s%n".formatted(expected, out));
     assertThat(input).as(command).hasContent(CONTENT);
     err.getBuffer().setLength(0);
@@ -71,19 +71,17 @@ class OutputsTest {
       delimiter = '|',
       textBlock =
           """
-          plan --workloads IN --out OUT                                            | --workloads
+          plan --workloads IN --out OUT                                            | --file
           plan --workloads w --hardware h200 --model m --model IN --out OUT        | --model
-          plan --workloads w --predict IN --out OUT                                | --predict
+          plan --workloads w --predict IN --out OUT                                | --plans
           pretrain --samples s --hardware x --tables IN --out OUT                  | --tables
           pretrain --samples s --hardware x --from IN --out OUT                    | --from
           evaluate --samples s --tables IN --report OUT                            | --tables
           evaluate --samples s --model IN --predictions OUT                        | --model
-          replay --events IN --out OUT                                             | --events
+          replay --events IN --out OUT                                             | LOG
           replay --events e --model IN --out OUT                                   | --model
           replay --what-if --events e --original o --model IN --out OUT            | --model
-          export --bootstrap h:1 --registry http://r --kafka-config IN --out OUT   | --kafka-config
-          models list --bootstrap h:1 --registry http://r --kafka-config IN --out OUT | --kafka-config
-          models compare a b --bootstrap h:1 --registry http://r --kafka-config IN --out OUT | --kafka-config
+          export --bootstrap h:1 --registry http://r --kafka-config IN --out OUT   | --command-config
           """)
   void an_input_is_no_output_by_whatever_name(String command, String option) throws IOException {
     Path link = Files.createSymbolicLink(folder.resolve("link"), input);
@@ -142,9 +140,9 @@ class OutputsTest {
     Set<String> names = new TreeSet<>();
     for (int c = 0; c < commands.size(); c++) {
       commands.addAll(commands.get(c).getSubcommands().values());
-      for (OptionSpec option : commands.get(c).getCommandSpec().options()) {
-        if (Arrays.asList(option.typeInfo().getAuxiliaryTypes()).contains(Path.class)) {
-          names.add(option.longestName());
+      for (ArgSpec arg : commands.get(c).getCommandSpec().args()) {
+        if (Arrays.asList(arg.typeInfo().getAuxiliaryTypes()).contains(Path.class)) {
+          names.add(Outputs.name(arg));
         }
       }
     }

@@ -133,7 +133,7 @@ class PlanWorkloadsTest {
             task("blocks", cluster(16, 8, 40L << 30, HARDWARE), BLOCKS),
             task("one", cluster(1, 1, 1L << 30, HARDWARE), table("a", 1000, 8, 1)),
             task("short", cluster(2, 2, 1L << 20, HARDWARE), table("a", 1_000_000, 64, 1)));
-    assertThat(plan(workloads, "--column-cuts", "equal")).as(err.toString()).isZero();
+    assertThat(plan(workloads)).as(err.toString()).isZero();
     assertThat(out.toString())
         .startsWith("8 of 9 tasks planned")
         .contains("trained on simulated costs");
@@ -387,14 +387,13 @@ class PlanWorkloadsTest {
           """
           plan --workloads w --out o --format torchrec --devices-per-node 4 | --devices-per-node must be left out: the workload's cluster says it
           plan --workloads w --out o --kernel dense         | --reshardable need --format torchrec
-          plan --out o --predict p                          | Missing required option: '--workloads=FILE'
-          plan --workloads w --out o --column-cuts any      | --column-cuts must be equal, got "any": 0.2.0 was the last version with other widths
-          plan --workloads w --out o --predict p --evaluations-per-table 9 | --evaluations-per-table must be given without --predict, which does not search
-          plan --workloads w --out o --evaluations-per-table 0 | '--evaluations-per-table': must be a whole number, 1 to 10000000, got "0"
-          plan --workloads w --out o --evaluations-per-table 10000001 | must be a whole number, 1 to 10000000, got "10000001"
-          plan --workloads w --out o --evaluations-per-table 1e3 | must be a whole number, 1 to 10000000, got "1e3"
-          plan --workloads w                                | Missing required options: --out
-          plan --hardware h200                              | Missing required option: '--workloads=FILE'
+          plan evaluate --out o                             | plan evaluate needs -f FILE --plans FILE
+          plan --workloads w --out o --predict p --evaluations-per-table 9 | there is no option --evaluations-per-table
+          plan --workloads w --out o --evaluations-per-table 0 | evaluationsPerTable must be 1 to 10000000, got 0
+          plan --workloads w --out o --evaluations-per-table 10000001 | evaluationsPerTable must be 1 to 10000000, got 10000001
+          plan --workloads w --out o --evaluations-per-table 1e3 | '1e3' is not a long
+          plan --workloads w                                | plan make needs --out FILE, or --hardware
+          plan make                                         | plan make needs -f FILE
           """)
   void options_that_do_not_go_together_are_named(String command, String message) {
     int status = Shardtide.run(new PrintWriter(out), new PrintWriter(err), command.split(" +", -1));

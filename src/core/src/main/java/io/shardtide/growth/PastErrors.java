@@ -23,7 +23,7 @@ final class PastErrors {
 
   /**
    * How far few errors are from the extremes, in distances from the median: with it, 90% ranges of
-   * a simulated year hold in 90 to 95% of cases ({@code bench growth}, seeds 1 to 4).
+   * a simulated year hold in 90 to 95% of cases ({@code GrowthYearTest}, seeds 1 to 4).
    */
   static final double EXTREMES = 2.5;
 

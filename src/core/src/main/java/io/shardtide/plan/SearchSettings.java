@@ -70,8 +70,8 @@ public record SearchSettings(
 
   /**
    * What answers a change at once: a first plan of 2,000 tables in half a second, 2% above the
-   * defaults' on average ({@code bench search --regret}). From a running plan, shards move only if
-   * they have to: gains are left to the background search.
+   * defaults' on average ({@code RegretTest}). From a running plan, shards move only if they have
+   * to: gains are left to the background search.
    */
   public static final SearchSettings QUICK =
       new SearchSettings(1_500, 0, 10, 2.5, 1_000, 1_000, ColumnCuts.EQUAL, 0.3);
@@ -79,7 +79,7 @@ public record SearchSettings(
   /**
    * Settings of the background search: about a second. Moves have to pay within 10,000 steps, some
    * minutes of training: of 5,000, 10,000, 20,000 and 100,000 steps, this one moves few shards and
-   * stays near the cost of a search from scratch; see {@code bench search --changes}.
+   * stays near the cost of a search from scratch; see {@code SuccessiveChangesTest}.
    */
   public static final SearchSettings DEEP =
       new SearchSettings(7_000, 1_000_000, 10, 2.5, 1_000, 10_000, ColumnCuts.EQUAL, 0.3);

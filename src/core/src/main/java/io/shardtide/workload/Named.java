@@ -52,13 +52,14 @@ public interface Named {
   /** Returns the constant with a label, or fails with a message that has all labels. */
   static <E extends Enum<E> & Named> E parse(
       Class<E> type, String label, String what, Function<String, RuntimeException> failure) {
+    return find(type, label).orElseThrow(() -> failure.apply(refused(type, label, what)));
+  }
+
+  private static <E extends Enum<E> & Named> String refused(
+      Class<E> type, String label, String what) {
     List<String> labels = labels(type);
     String expected =
         labels.size() == 2 ? String.join(" or ", labels) : "one of " + String.join(", ", labels);
-    return find(type, label)
-        .orElseThrow(
-            () ->
-                failure.apply(
-                    "%s must be %s, got %s".formatted(what, expected, Names.quote(label))));
+    return "%s must be %s, got %s".formatted(what, expected, Names.quote(label));
   }
 }

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
+import io.shardtide.pool.PoolNode;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.CommCodec;
 import io.shardtide.workload.DeviceMemory;
@@ -18,6 +19,7 @@ import io.shardtide.workload.Named;
 import io.shardtide.workload.Names;
 import io.shardtide.workload.Reflected;
 import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.Spelling;
 import io.shardtide.workload.TableConstraints;
 import io.shardtide.workload.TableFeature;
 import io.shardtide.workload.TableKernel;
@@ -31,6 +33,7 @@ import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
@@ -51,7 +54,7 @@ import java.util.stream.Stream;
  */
 final class JsonRecords {
   /** NaN is read, although it is no JSON, since Python writes it; no field accepts it. */
-  private static final ObjectMapper JSON =
+  static final ObjectMapper JSON =
       new ObjectMapper(
           JsonFactory.builder()
               .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS)
@@ -61,29 +64,36 @@ final class JsonRecords {
   private static final int MAX_SHOWN = 60;
 
   /** Records that have no other fields than their components: those that may be absent. */
-  private static final Map<Class<?>, Map<String, Object>> STRICT =
-      Map.of(
-          WorkloadTask.Line.class, Map.of(),
-          DeviceMemory.class, Map.of(),
-          TableConstraints.class, defaults(TableConstraints.NONE),
-          TableKernel.class, defaults(TableKernel.NONE),
-          HashedStorage.class, defaults(HashedStorage.PLAIN),
-          TableFeature.class, defaults(new TableFeature("-", 0), "name", "poolingFactor"),
-          CommCodec.class, defaults(new CommCodec("-", 1), "name", "bytesPerElement"),
-          TableSpec.class,
-              defaults(
-                  new TableSpec("-", 1, TableSpec.COLUMN_UNIT, 0, ReuseHistogram.UNKNOWN, 4),
-                  "name",
-                  "rows",
-                  "columns",
-                  "poolingFactor"),
-          ClusterSpec.class,
-              defaults(
-                  new ClusterSpec(1, 1, 1, 1, "-"),
-                  "devices",
-                  "memoryBytesPerDevice",
-                  "batchSize",
-                  "hardware"));
+  private static final Map<Class<?>, Map<String, Object>> STRICT = new HashMap<>();
+
+  static {
+    STRICT.put(PoolNode.class, Map.of("rack", ""));
+    STRICT.put(PoolSpec.class, Map.of("hostMemoryBytesPerDevice", 0L, "nodes", List.of()));
+    STRICT.put(WorkloadSpec.class, Map.of("tables", List.of()));
+    STRICT.putAll(
+        Map.of(
+            WorkloadTask.Line.class, Map.of(),
+            DeviceMemory.class, Map.of(),
+            TableConstraints.class, defaults(TableConstraints.NONE),
+            TableKernel.class, defaults(TableKernel.NONE),
+            HashedStorage.class, defaults(HashedStorage.PLAIN),
+            TableFeature.class, defaults(new TableFeature("-", 0), "name", "poolingFactor"),
+            CommCodec.class, defaults(new CommCodec("-", 1), "name", "bytesPerElement"),
+            TableSpec.class,
+                defaults(
+                    new TableSpec("-", 1, TableSpec.COLUMN_UNIT, 0, ReuseHistogram.UNKNOWN, 4),
+                    "name",
+                    "rows",
+                    "columns",
+                    "poolingFactor"),
+            ClusterSpec.class,
+                defaults(
+                    new ClusterSpec(1, 1, 1, 1, "-"),
+                    "devices",
+                    "memoryBytesPerDevice",
+                    "batchSize",
+                    "hardware")));
+  }
 
   private static final Map<Class<?>, Kind> KINDS =
       Map.of(
@@ -152,7 +162,7 @@ final class JsonRecords {
     Shape shape = SHAPES.computeIfAbsent(type, Shape::of);
     Map<String, Object> defaults = STRICT.getOrDefault(type, Map.of());
     if (STRICT.containsKey(type)) {
-      List<String> names = shape.components.stream().map(RecordComponent::getName).toList();
+      List<String> names = names(type);
       prepare(type, json, names);
       checkNames(json, names);
     }
@@ -199,14 +209,24 @@ final class JsonRecords {
   private static void checkNames(ObjectNode json, List<String> known) {
     for (Map.Entry<String, JsonNode> field : json.properties()) {
       if (!known.contains(field.getKey())) {
-        throw new IllegalArgumentException(
-            "unknown field %s: %s; expected %s"
-                .formatted(
-                    shown(TextNode.valueOf(field.getKey())),
-                    shown(field.getValue()),
-                    String.join(", ", known)));
+        throw unknown(field.getKey(), field.getValue(), known);
       }
     }
+  }
+
+  static IllegalArgumentException unknown(String field, JsonNode value, List<String> known) {
+    return new IllegalArgumentException(
+        "unknown field %s: %s%s; expected %s"
+            .formatted(
+                shown(TextNode.valueOf(field)),
+                shown(value),
+                Spelling.nearest(field, known).map(". Maybe %s"::formatted).orElse(""),
+                String.join(", ", known)));
+  }
+
+  /** Returns the names of a record's fields. */
+  static List<String> names(Class<?> type) {
+    return Arrays.stream(type.getRecordComponents()).map(RecordComponent::getName).toList();
   }
 
   private static Object value(String field, Type type, JsonNode json) {
@@ -276,7 +296,7 @@ final class JsonRecords {
     return Arrays.stream(type.getEnumConstants()).map(Named.class::cast);
   }
 
-  private static void check(boolean isMet, String field, String expected, JsonNode value) {
+  static void check(boolean isMet, String field, String expected, JsonNode value) {
     if (!isMet) {
       throw new IllegalArgumentException(
           "%s must be %s, got %s".formatted(field, expected, shown(value)));

@@ -6,6 +6,7 @@ import io.shardtide.pool.AllocationPolicy;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.wire.Extension;
+import io.shardtide.wire.Topics;
 import io.shardtide.workload.UnknownHardware;
 import java.nio.file.Path;
 import java.util.Collections;
@@ -55,6 +56,11 @@ public record ServiceSettings(
     Objects.requireNonNull(allocation, "allocation");
     Objects.requireNonNull(capacities, "capacities");
     Objects.requireNonNull(http, "http");
+  }
+
+  /** Returns the planner's topics. */
+  public Topics topicsInUse() {
+    return Topics.inUse(topics.prefix(), extensions);
   }
 
   /** Returns where the planner's topics are. */

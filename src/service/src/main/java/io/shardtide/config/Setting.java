@@ -19,9 +19,4 @@ public record Setting(
     Optional<String> fallback,
     String example,
     String meaning,
-    Function<String, Object> parser) {
-  /** Returns the value that a text stands for. */
-  Object parse(String text) {
-    return parser.apply(text);
-  }
-}
+    Function<String, Object> parser) {}

@@ -78,32 +78,14 @@ public final class Settings {
   /** Keys of components that are not the prefix and the name. */
   private static final Map<String, String> KEYS =
       Map.of(
-          "registryUrl", REGISTRY_URL,
-          "unknownHardware", "models.unknown.hardware",
-          "debounce", DEBOUNCE_MS,
-          "longestWait", LONGEST_WAIT_MS,
-          "deepAfter", "planning.deep.after.ms",
-          "schedule", "training.schedule.hours",
-          "token", HTTP_TOKEN);
-
-  private static final Map<String, Function<String, Object>> PARSERS =
-      Map.of(
-          "bootstrap.servers",
-          Values::brokers,
+          "registryUrl",
           REGISTRY_URL,
-          Values::url,
-          "state.directory",
-          Values::path,
-          "topics.prefix",
-          Values::prefix,
-          "models",
-          Values::files,
+          "unknownHardware",
           "models.unknown.hardware",
-          Values::unknownHardware,
-          "http.host",
-          Values::host,
-          HTTP_TOKEN,
-          Values::token);
+          "schedule",
+          "training.schedule.hours",
+          "token",
+          HTTP_TOKEN);
 
   private static final Pattern RANGE = Pattern.compile("\\{(\\w+)}");
   private static final NumberRange ANY =
@@ -294,7 +276,8 @@ public final class Settings {
    */
   static String key(String prefix, RecordComponent component) {
     String dotted = component.getName().replaceAll("([A-Z])", ".$1").toLowerCase(Locale.ROOT);
-    return KEYS.getOrDefault(component.getName(), prefix + dotted);
+    String unit = component.getType() == Duration.class ? ".ms" : "";
+    return KEYS.getOrDefault(component.getName(), prefix + dotted + unit);
   }
 
   private static Map<String, Setting> settings() {
@@ -359,7 +342,21 @@ public final class Settings {
       case "long" -> text -> Values.whole(text, range);
       case "double" -> text -> Values.real(text, range);
       case "Duration" -> text -> Duration.of(Values.whole(text, range), unit(key));
-      default -> PARSERS.get(key);
+      default -> parser(key);
+    };
+  }
+
+  private static Function<String, Object> parser(String key) {
+    return switch (key) {
+      case "bootstrap.servers" -> Values::brokers;
+      case REGISTRY_URL -> Values::url;
+      case "state.directory" -> Values::path;
+      case "topics.prefix" -> Values.matching("[a-zA-Z0-9._-]{0,200}");
+      case "models" -> Values::files;
+      case "models.unknown.hardware" -> Values::unknownHardware;
+      case "http.host" -> Values.matching("(?U)\\S+");
+      case HTTP_TOKEN -> Values::token;
+      default -> throw new IllegalStateException(key + " needs a parser");
     };
   }
 

@@ -9,6 +9,7 @@ import io.shardtide.wire.Extension;
 import io.shardtide.wire.ForUpgradeFrom;
 import io.shardtide.wire.Registry;
 import io.shardtide.workload.Reflected;
+import io.shardtide.workload.Spelling;
 import java.io.IOException;
 import java.io.Reader;
 import java.io.StringReader;
@@ -121,7 +122,16 @@ public final class SettingsFile {
    */
   static ServiceSettings parse(String name, String text, Consumer<String> warnings) {
     List<String> twice = new ArrayList<>();
-    Lines lines = new Lines(twice);
+    Properties lines =
+        new Properties() {
+          @Override
+          public synchronized Object put(Object key, Object value) {
+            if (containsKey(key)) {
+              twice.add("%s is repeated; remove all but one.".formatted(key));
+            }
+            return super.put(key, value);
+          }
+        };
     try (Reader reader = new StringReader(text)) {
       lines.load(reader);
     } catch (IOException | IllegalArgumentException e) {
@@ -173,26 +183,6 @@ public final class SettingsFile {
       warnings.accept("%s=%s %s; remove it.".formatted(key, left, since));
     } else if (value != null) {
       problems.add("%s must be %s, got \"%s\": %s; remove it.".formatted(key, left, value, reason));
-    }
-  }
-
-  /** Properties that notice repeated keys. */
-  private static final class Lines extends Properties {
-    private static final long serialVersionUID = 1L;
-
-    private final transient List<String> twice;
-
-    Lines(List<String> twice) {
-      this.twice = twice;
-    }
-
-    @Override
-    public synchronized Object put(Object key, Object value) {
-      Object before = super.put(key, value);
-      if (before != null) {
-        twice.add("%s is repeated; remove all but one.".formatted(key));
-      }
-      return before;
     }
   }
 
@@ -256,28 +246,30 @@ public final class SettingsFile {
    */
   private Object get(Setting setting) {
     String text = values.get(setting.key());
-    if (text == null) {
-      if (setting.fallback().isEmpty() && invalid.add(setting.key())) {
-        problems.add(
-            "%s is missing; it must be %s. %s"
-                .formatted(setting.key(), setting.values(), setting.meaning()));
-      }
-      return setting.parse(setting.example());
+    if (text == null && setting.fallback().isPresent()) {
+      return setting.parser().apply(setting.example());
     }
+    String problem;
     try {
-      return setting.parse(text);
-    } catch (IllegalArgumentException e) {
-      if (invalid.add(setting.key())) {
-        problems.add(
-            "%s must be %s, got \"%s\"%s."
-                .formatted(
-                    setting.key(),
-                    setting.values(),
-                    Secrets.shown(setting.key(), text),
-                    e.getMessage() == null ? "" : ": " + e.getMessage()));
+      if (text != null) {
+        return setting.parser().apply(text);
       }
-      return setting.parse(setting.example());
+      problem =
+          "%s is missing; it must be %s. %s"
+              .formatted(setting.key(), setting.values(), setting.meaning());
+    } catch (IllegalArgumentException e) {
+      problem =
+          "%s must be %s, got \"%s\"%s."
+              .formatted(
+                  setting.key(),
+                  setting.values(),
+                  Secrets.shown(setting.key(), text),
+                  e.getMessage() == null ? "" : ": " + e.getMessage());
     }
+    if (invalid.add(setting.key())) {
+      problems.add(problem);
+    }
+    return setting.parser().apply(setting.example());
   }
 
   /** Returns the settings that begin with a prefix, without it. */

@@ -25,7 +25,6 @@ import java.util.regex.Pattern;
 final class Values {
   private static final Pattern BROKER =
       Pattern.compile("(\\[[0-9a-fA-F:.%]+]|[^\\s,:\\[\\]]+):(\\d{1,5})");
-  private static final Pattern PREFIX = Pattern.compile("[a-zA-Z0-9._-]{0,200}");
 
   private Values() {}
 
@@ -88,14 +87,11 @@ final class Values {
     return text;
   }
 
-  static String prefix(String text) {
-    require(PREFIX.matcher(text).matches());
-    return text;
-  }
-
-  static String host(String text) {
-    require(!text.isEmpty() && text.chars().noneMatch(Character::isWhitespace));
-    return text;
+  static Function<String, Object> matching(String pattern) {
+    return text -> {
+      require(text.matches(pattern));
+      return text;
+    };
   }
 
   /** Reads a file that holds a token and nothing else; no message shows its content. */

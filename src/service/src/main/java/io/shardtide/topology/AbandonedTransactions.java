@@ -1,8 +1,8 @@
 package io.shardtide.topology;
 
+import io.shardtide.config.ServiceSettings;
 import io.shardtide.log.DaemonThreads;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -12,7 +12,6 @@ import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.ListTransactionsOptions;
 import org.apache.kafka.clients.admin.MemberDescription;
 import org.apache.kafka.clients.admin.TransactionListing;
@@ -30,25 +29,22 @@ final class AbandonedTransactions implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(AbandonedTransactions.class);
 
   private static final long PERIOD_MS = 500;
-  private static final int TIMEOUT_MS = 5_000;
 
   /** How Kafka Streams names a process: a random UUID in its state directory. */
   private static final String PROCESS = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 
-  private final Map<String, Object> clientConfig;
+  private final ServiceSettings settings;
   private final IntConsumer fenced;
   private final Map<String, Supplier<KafkaStreams.State>> topologies = new ConcurrentHashMap<>();
   private final Thread watcher =
       DaemonThreads.named("abandoned-transactions").newThread(this::watchRepeatedly);
 
   /**
-   * @param clients settings of Kafka's clients
+   * @param settings settings of the planner
    * @param fenced receives how many transactions were ended
    */
-  AbandonedTransactions(Map<String, Object> clients, IntConsumer fenced) {
-    clientConfig = new HashMap<>(clients);
-    clientConfig.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, TIMEOUT_MS);
-    clientConfig.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, TIMEOUT_MS);
+  AbandonedTransactions(ServiceSettings settings, IntConsumer fenced) {
+    this.settings = settings;
     this.fenced = fenced;
   }
 
@@ -73,7 +69,7 @@ final class AbandonedTransactions implements AutoCloseable {
                 .sorted()
                 .toList();
         if (!waiting.isEmpty()) {
-          try (Admin admin = Admin.create(clientConfig)) {
+          try (Admin admin = KafkaAnswers.admin(settings)) {
             for (String applicationId : waiting) {
               end(admin, applicationId);
             }

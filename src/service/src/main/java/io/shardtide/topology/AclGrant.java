@@ -1,7 +1,6 @@
 package io.shardtide.topology;
 
 import java.util.Locale;
-import java.util.Objects;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBinding;
 import org.apache.kafka.common.acl.AclOperation;
@@ -9,6 +8,7 @@ import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourceType;
+import org.apache.kafka.common.utils.SecurityUtils;
 
 /**
  * An ACL that a client needs on the cluster.
@@ -21,15 +21,6 @@ import org.apache.kafka.common.resource.ResourceType;
  */
 public record AclGrant(
     ResourceType type, String name, PatternType pattern, AclOperation operation, String reason) {
-  /** Checks that nothing is missing. */
-  public AclGrant {
-    Objects.requireNonNull(type, "type");
-    Objects.requireNonNull(name, "name");
-    Objects.requireNonNull(pattern, "pattern");
-    Objects.requireNonNull(operation, "operation");
-    Objects.requireNonNull(reason, "reason");
-  }
-
   /**
    * Returns the ACL binding, for any host.
    *
@@ -63,10 +54,6 @@ public record AclGrant(
 
   /** Returns the operation as Kafka's tools write it, such as {@code DescribeConfigs}. */
   String operationName() {
-    StringBuilder name = new StringBuilder();
-    for (String word : operation.name().split("_", -1)) {
-      name.append(word.charAt(0)).append(word.substring(1).toLowerCase(Locale.ROOT));
-    }
-    return name.toString();
+    return SecurityUtils.operationName(operation);
   }
 }

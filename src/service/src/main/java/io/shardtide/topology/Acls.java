@@ -17,7 +17,6 @@ import io.shardtide.wire.Topic;
 import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -31,8 +30,8 @@ import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourceType;
 
 /**
- * The ACLs that each role needs on a cluster with an authorizer, and no more. The documentation's
- * table and {@code ./shardtide acls} are generated from them.
+ * The ACLs that each role needs on a cluster with an authorizer, and no more; {@code ./shardtide
+ * acls} prints them.
  */
 public final class Acls {
   /** A role of clients, with a user of its own. */
@@ -81,9 +80,7 @@ public final class Acls {
       case TRAINER -> acls.trainer();
       case DASHBOARD -> acls.reader("displays it", "displays the planner's lag");
       case VIEWER ->
-          acls.reader(
-              "reads it: export, replay, why, models list, pools show, forecasts, watch",
-              "reads the planner's progress");
+          acls.reader("displays it: watch, why, lists, export", "displays the planner's progress");
     }
     return List.copyOf(acls.acls);
   }
@@ -185,19 +182,9 @@ public final class Acls {
     }
   }
 
-  /** Returns the ACLs on the same resource together, which one command adds. */
-  static Collection<List<AclGrant>> byResource(List<AclGrant> acls) {
-    return acls.stream()
-        .collect(
-            Collectors.groupingBy(
-                acl -> List.of(acl.resourceName(), acl.reason()),
-                LinkedHashMap::new,
-                Collectors.toList()))
-        .values();
-  }
-
   /**
-   * Returns the commands of Kafka's own tool that add the ACLs of a role, one for each resource.
+   * Returns the commands of Kafka's own tool that add the ACLs of a role, one for each resource,
+   * after comments that say what for.
    *
    * @param role the role
    * @param prefix the prefix of the topics' names
@@ -207,21 +194,32 @@ public final class Acls {
    */
   public static List<String> commands(
       Role role, String prefix, Set<Extension> extensions, String principal, String connection) {
-    return byResource(of(role, prefix, extensions)).stream()
-        .map(
-            acls ->
-                "kafka-acls.sh %s --add --allow-principal %s %s--%s %s%s"
-                    .formatted(
-                        connection,
-                        ShellWord.of(principal),
-                        acls.stream()
-                            .map(acl -> "--operation " + acl.operationName() + " ")
-                            .collect(Collectors.joining()),
-                        acls.get(0).type().name().toLowerCase(Locale.ROOT).replace('_', '-'),
-                        ShellWord.of(acls.get(0).name()),
-                        acls.get(0).pattern() == PatternType.PREFIXED
-                            ? " --resource-pattern-type prefixed"
-                            : ""))
-        .toList();
+    List<String> lines = new ArrayList<>();
+    of(role, prefix, extensions).stream()
+        .collect(
+            Collectors.groupingBy(
+                AclGrant::reason,
+                LinkedHashMap::new,
+                Collectors.groupingBy(AclGrant::name, LinkedHashMap::new, Collectors.toList())))
+        .forEach(
+            (reason, byName) -> {
+              lines.add("# " + reason);
+              byName
+                  .values()
+                  .forEach(acls -> lines.add(command(acls, ShellWord.of(principal), connection)));
+            });
+    return lines;
+  }
+
+  private static String command(List<AclGrant> acls, String principal, String connection) {
+    AclGrant any = acls.get(0);
+    return "kafka-acls.sh %s --add --allow-principal %s --operation %s --%s %s%s"
+        .formatted(
+            connection,
+            principal,
+            acls.stream().map(AclGrant::operationName).collect(Collectors.joining(" --operation ")),
+            any.type().name().toLowerCase(Locale.ROOT).replace('_', '-'),
+            ShellWord.of(any.name()),
+            any.pattern() == PatternType.PREFIXED ? " --resource-pattern-type prefixed" : "");
   }
 }

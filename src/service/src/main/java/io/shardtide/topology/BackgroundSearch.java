@@ -19,7 +19,7 @@ final class BackgroundSearch {
   /**
    * Pause after a search under load, as a multiple of the search's time. Without it, 200 workloads
    * with 50 changes a second spend 10 of 37 ms of processor time a change in background searches,
-   * and the 99th percentile of {@code bench load} was seconds on two cores.
+   * and the 99th percentile of {@code PlannersIT} was seconds on two cores.
    */
   private static final long PAUSE_FACTOR = 7;
 

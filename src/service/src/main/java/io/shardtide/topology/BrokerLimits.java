@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Stream;
 import org.apache.kafka.clients.admin.Admin;
@@ -16,7 +17,7 @@ import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.DescribeConfigsOptions;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.common.Node;
+import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.config.TopicConfig;
@@ -55,18 +56,29 @@ final class BrokerLimits {
    * @param value our value
    * @param reason what happens otherwise
    */
-  private record Limit(
-      String setting, boolean isLeast, Optional<String> ours, long value, String reason) {
-    Limit(String setting, boolean isLeast, String ours, long value, String reason) {
-      this(setting, isLeast, Optional.of(ours), value, reason);
+  private record Limit(String setting, boolean isLeast, String ours, long value, String reason) {
+    Optional<TopicDifference> compare(Config config) {
+      ConfigEntry entry = config.get(setting);
+      if (entry == null || entry.value() == null || allows(Long.parseLong(entry.value()))) {
+        return Optional.empty();
+      }
+      String found = entry.value();
+      String wanted = "at %s %d".formatted(isLeast ? "most" : "least", value);
+      String remedy = "on the brokers: %s=%d (needs their restart)".formatted(setting, value);
+      if (!ours.isEmpty()) {
+        wanted = "%s (%s)".formatted(wanted, ours);
+        remedy = "%s; or in the settings file: %s=%s".formatted(remedy, ours, found);
+      }
+      return Optional.of(
+          new TopicDifference(BROKERS, setting, found, wanted, !ours.isEmpty(), reason, remedy));
     }
 
-    boolean allows(long broker) {
+    private boolean allows(long broker) {
       return isLeast ? broker <= value : broker >= value;
     }
   }
 
-  private BrokerLimits(ServiceSettings settings) {
+  BrokerLimits(ServiceSettings settings) {
     this.settings = settings;
     StreamsConfig streams =
         new StreamsConfig(StreamsProperties.of(TopologyName.WORKLOAD, settings));
@@ -77,31 +89,24 @@ final class BrokerLimits {
             ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG,
             StreamsConfig.MAIN_CONSUMER_PREFIX,
             StreamsConfig.CONSUMER_PREFIX);
+    String transaction =
+        key(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, StreamsConfig.PRODUCER_PREFIX);
+    String request = key(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, StreamsConfig.PRODUCER_PREFIX);
     long sessionMs = number(consumer, ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG);
+    long transactionMs = number(producer, ProducerConfig.TRANSACTION_TIMEOUT_CONFIG);
+    long requestBytes = number(producer, ProducerConfig.MAX_REQUEST_SIZE_CONFIG);
     String join = "planners could not join their groups";
+    String begin = "planners could not begin transactions";
+    String large = "brokers would end the connection of a larger request, again and again";
+    String forget = "planners that stop for longer forget what they have read";
     limits =
         List.of(
             new Limit(MIN_SESSION, true, session, sessionMs, join),
             new Limit(MAX_SESSION, false, session, sessionMs, join),
             new Limit("group.max.size", false, "threads", settings.streams().threads(), join),
-            new Limit(
-                MAX_TRANSACTION,
-                false,
-                key(ProducerConfig.TRANSACTION_TIMEOUT_CONFIG, StreamsConfig.PRODUCER_PREFIX),
-                number(producer, ProducerConfig.TRANSACTION_TIMEOUT_CONFIG),
-                "planners could not begin transactions"),
-            new Limit(
-                "socket.request.max.bytes",
-                false,
-                key(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, StreamsConfig.PRODUCER_PREFIX),
-                number(producer, ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
-                "brokers would end the connection of a larger request, again and again"),
-            new Limit(
-                "offsets.retention.minutes",
-                false,
-                Optional.empty(),
-                OFFSETS_RETENTION_MINUTES,
-                "planners that stop for longer forget what they have read"));
+            new Limit(MAX_TRANSACTION, false, transaction, transactionMs, begin),
+            new Limit("socket.request.max.bytes", false, request, requestBytes, large),
+            new Limit("offsets.retention.minutes", false, "", OFFSETS_RETENTION_MINUTES, forget));
   }
 
   /** Returns the key of a setting for a client: with the prefix that the settings file has. */
@@ -123,83 +128,46 @@ final class BrokerLimits {
    * left out; empty if none tells them, as where the user may not ask (DescribeConfigs on the
    * cluster).
    */
-  static Optional<List<TopicDifference>> find(Admin admin, ServiceSettings settings)
-      throws InterruptedException {
-    return new BrokerLimits(settings).find(admin);
-  }
-
-  private Optional<List<TopicDifference>> find(Admin admin) throws InterruptedException {
+  Optional<List<TopicDifference>> find(Admin admin) throws InterruptedException {
     List<Limit> all = new ArrayList<>(limits);
-    List<Config> brokers = new ArrayList<>();
-    try {
-      if (createsTopics(admin)) {
-        all.add(
-            new Limit(
-                TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG,
-                true,
-                "topics.replication",
-                settings.topics().replication(),
-                "new topics could not be written"));
-      }
-      for (Node node : admin.describeCluster().nodes().get()) {
-        config(admin, node).ifPresent(brokers::add);
-      }
-    } catch (ExecutionException e) {
-      throw KafkaAnswers.refused("describe the cluster", e);
+    Set<String> topics = KafkaAnswers.get("list the topics", admin.listTopics().names());
+    if (!topics.containsAll(TopicProbe.owned(settings))) {
+      all.add(
+          new Limit(
+              TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG,
+              true,
+              "topics.replication",
+              settings.topics().replication(),
+              "new topics could not be written"));
     }
+    List<Config> brokers = brokers(admin);
     List<TopicDifference> differences =
         all.stream()
             .sorted(Comparator.comparing(Limit::setting))
-            .flatMap(limit -> brokers.stream().flatMap(c -> compare(limit, c).stream()).limit(1))
+            .flatMap(limit -> brokers.stream().flatMap(c -> limit.compare(c).stream()).limit(1))
             .toList();
     return Optional.of(differences).filter(found -> !brokers.isEmpty());
   }
 
-  /** Returns the settings of a broker; empty if it does not tell them. */
-  private static Optional<Config> config(Admin admin, Node node) throws InterruptedException {
-    ConfigResource broker =
-        new ConfigResource(ConfigResource.Type.BROKER, Integer.toString(node.id()));
-    try {
-      return Optional.of(
-          admin
-              .describeConfigs(
-                  List.of(broker), new DescribeConfigsOptions().timeoutMs(KafkaAnswers.FIRST_MS))
-              .all()
-              .get()
-              .get(broker));
-    } catch (ExecutionException e) {
-      log.debug("Broker {} does not tell its limits", node.id(), e);
-      return Optional.empty();
+  /** Returns the settings of the brokers that tell them. */
+  private static List<Config> brokers(Admin admin) throws InterruptedException {
+    List<ConfigResource> asked =
+        KafkaAnswers.get("describe the cluster", admin.describeCluster().nodes()).stream()
+            .map(node -> new ConfigResource(ConfigResource.Type.BROKER, node.idString()))
+            .toList();
+    List<Config> told = new ArrayList<>();
+    for (KafkaFuture<Config> answer :
+        admin
+            .describeConfigs(asked, new DescribeConfigsOptions().timeoutMs(KafkaAnswers.FIRST_MS))
+            .values()
+            .values()) {
+      try {
+        told.add(answer.get());
+      } catch (ExecutionException e) {
+        log.debug("A broker does not tell its limits", e);
+      }
     }
-  }
-
-  private boolean createsTopics(Admin admin) throws InterruptedException, ExecutionException {
-    return !admin.listTopics().names().get().containsAll(TopicProbe.owned(settings));
-  }
-
-  private static Optional<TopicDifference> compare(Limit limit, Config config) {
-    ConfigEntry entry = config.get(limit.setting());
-    if (entry == null || entry.value() == null || limit.allows(Long.parseLong(entry.value()))) {
-      return Optional.empty();
-    }
-    String wanted = "at %s %d".formatted(limit.isLeast() ? "most" : "least", limit.value());
-    String onBrokers =
-        "on the brokers: %s=%d (needs their restart)".formatted(limit.setting(), limit.value());
-    return Optional.of(
-        new TopicDifference(
-            BROKERS,
-            limit.setting(),
-            entry.value(),
-            limit.ours().map(ours -> "%s (%s)".formatted(wanted, ours)).orElse(wanted),
-            limit.ours().isPresent(),
-            limit.reason(),
-            limit
-                .ours()
-                .map(
-                    ours ->
-                        "%s; or in the settings file: %s=%s"
-                            .formatted(onBrokers, ours, entry.value()))
-                .orElse(onBrokers)));
+    return told;
   }
 
   /**
@@ -219,6 +187,6 @@ final class BrokerLimits {
     Limit limit =
         limits.stream().filter(l -> l.setting().equals(setting)).findFirst().orElseThrow();
     return "%s is %d; set it to what the brokers allow (%s%s), or raise their limit"
-        .formatted(limit.ours().orElseThrow(), limit.value(), setting, range);
+        .formatted(limit.ours(), limit.value(), setting, range);
   }
 }

@@ -2,7 +2,7 @@ package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.Settings;
-import io.shardtide.config.Spelling;
+import io.shardtide.workload.Spelling;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

@@ -4,13 +4,17 @@ import static io.shardtide.wire.TopicType.CURRENT_FORECASTS;
 import static io.shardtide.wire.TopicType.QUARANTINE;
 
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.log.StartPosition;
+import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryClock;
 import io.shardtide.wire.RegistryUnavailableException;
+import io.shardtide.wire.Topic;
 import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.ByteSizes;
+import io.shardtide.workload.Quarantine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,9 +26,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.DescribeClusterResult;
 import org.apache.kafka.clients.admin.DescribeFeaturesOptions;
@@ -53,15 +59,16 @@ public final class ClusterChecks {
 
   private ClusterChecks(ServiceSettings settings) {
     this.settings = settings;
-    topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
+    topics = settings.topicsInUse();
     checks.put("versions", this::versions);
     checks.put("limits", this::limits);
     checks.put("rights", () -> RightsCheck.of(admin, Acls.Role.PLANNER, settings));
     checks.put("dashboard rights", () -> RightsCheck.of(admin, Acls.Role.DASHBOARD, settings));
-    checks.put("topics", () -> TopicCheck.compare(admin, topics, settings));
+    checks.put("topics", () -> TopicCheck.compare(admin, settings));
     checks.put("replicas", this::replicas);
     checks.put("state", this::state);
-    checks.put("quarantine", () -> announced(QUARANTINE, "of this version", QuarantineCheck::read));
+    checks.put(
+        "quarantine", () -> announced(QUARANTINE, "of this version", ClusterChecks::quarantine));
     if (settings.extensions().contains(Extension.GROWTH)) {
       checks.put(
           "forecasts",
@@ -92,20 +99,15 @@ public final class ClusterChecks {
   private void kafka() throws InterruptedException {
     try (Admin client = KafkaAnswers.admin(settings)) {
       admin = client;
-      try {
-        DescribeClusterResult cluster = KafkaAnswers.cluster(admin);
-        nodes = cluster.nodes().get();
-        clusterId = cluster.clusterId().get();
-      } catch (ExecutionException e) {
-        unreachable(e);
-        return;
-      }
+      DescribeClusterResult cluster = KafkaAnswers.cluster(admin);
+      nodes = cluster.nodes().get();
+      clusterId = cluster.clusterId().get();
       results.add(brokers().named("brokers"));
       for (Map.Entry<String, KafkaCheck> check : checks.entrySet()) {
         results.add(result(check.getValue()).named(check.getKey()));
       }
-    } catch (RuntimeException e) {
-      // A client that cannot be created: a wrong setting, a host name that does not resolve.
+    } catch (ExecutionException | RuntimeException e) {
+      // Or a client that cannot be created: a wrong setting, a host name that does not resolve.
       unreachable(e);
     }
   }
@@ -151,6 +153,31 @@ public final class ClusterChecks {
           "grant what ./shardtide acls --role dashboard%s prints"
               .formatted(Extension.options(settings.extensions())));
     }
+  }
+
+  /** Names the keys in quarantine. */
+  private static CheckResult quarantine(ServiceSettings settings) {
+    Topic<Quarantine> topic = settings.endpoint().topics().of(QUARANTINE);
+    Map<String, Quarantine> latest = new TreeMap<>();
+    try (TopicReader reader =
+        settings
+            .endpoint()
+            .reader()
+            .handle(
+                topic,
+                StartPosition.BEGINNING,
+                (at, time, of) -> latest.put(KeyedStore.key(of.topology(), of.key()), of))) {
+      reader.open();
+      reader.readToEnd();
+    }
+    String held =
+        latest.values().stream()
+            .filter(Quarantine::entered)
+            .map(q -> "\"%s\" of the %s topology: %s".formatted(q.key(), q.topology(), q.error()))
+            .collect(Collectors.joining("; "));
+    return held.isEmpty()
+        ? CheckResult.ok("no key waits")
+        : CheckResult.warning(held, "docs/RUNBOOK.md, A key is in quarantine");
   }
 
   private CheckResult brokers() {
@@ -205,7 +232,8 @@ public final class ClusterChecks {
   }
 
   private CheckResult limits() throws InterruptedException {
-    return BrokerLimits.find(admin, settings)
+    return new BrokerLimits(settings)
+        .find(admin)
         .map(found -> TopicDifference.result("the brokers allow what a planner needs", "", found))
         .orElseGet(
             () ->
@@ -223,7 +251,7 @@ public final class ClusterChecks {
         ? CheckResult.warning(
             "%d of %d partitions have fewer replicas in sync than assigned"
                 .formatted(state.underReplicated(), state.partitions()),
-            "start the stopped brokers; docs/OPERATING.md, Replicas are missing")
+            "start the stopped brokers; docs/RUNBOOK.md, Replicas are missing")
         : CheckResult.ok("in sync in all %d partitions".formatted(state.partitions()));
   }
 
@@ -231,7 +259,7 @@ public final class ClusterChecks {
     String remedy = "correct bootstrap.servers, topics.prefix or state.directory";
     try {
       StateCheck.sameState(clusterId, settings);
-      remedy = "docs/OPERATING.md, A changelog was deleted";
+      remedy = "docs/RUNBOOK.md, A changelog was deleted";
       StateCheck.changelogs(admin, settings);
       return OffsetsCheck.find(admin, settings)
           .orElseGet(
@@ -275,23 +303,18 @@ public final class ClusterChecks {
     while (!Files.exists(existing) && existing.getParent() != null) {
       existing = existing.getParent();
     }
-    try {
-      if (!Files.isDirectory(existing) || !Files.isWritable(existing)) {
-        return CheckResult.failed(
-            "%s is not a folder that this user may write".formatted(existing),
-            "give the planner's user the folder state.directory=" + directory);
-      }
-      long free = Files.getFileStore(existing).getUsableSpace();
-      String found = "%s has %s free".formatted(directory, ByteSizes.describe(free));
-      return free >= LEAST_FREE_BYTES
-          ? CheckResult.ok(found)
-          : CheckResult.failed(
-              "%s, expected at least %s".formatted(found, ByteSizes.describe(LEAST_FREE_BYTES)),
-              "free space, or set state.directory to a larger file system");
-    } catch (IOException e) {
+    if (!Files.isDirectory(existing) || !Files.isWritable(existing)) {
       return CheckResult.failed(
-          "%s is unusable: %s".formatted(existing, e), "set another state.directory");
+          "%s is not a folder that this user may write".formatted(existing),
+          "give the planner's user the folder state.directory=" + directory);
     }
+    long free = existing.toFile().getUsableSpace();
+    String found = "%s has %s free".formatted(directory, ByteSizes.describe(free));
+    return free >= LEAST_FREE_BYTES
+        ? CheckResult.ok(found)
+        : CheckResult.failed(
+            "%s, expected at least %s".formatted(found, ByteSizes.describe(LEAST_FREE_BYTES)),
+            "free space, or set state.directory to a larger file system");
   }
 
   /** Compares this machine's clock with the registry's; see {@link #clock(Instant, Instant)}. */
@@ -317,6 +340,6 @@ public final class ClusterChecks {
     return difference.abs().compareTo(CLOCK_DIFFERENCE) <= 0
         ? CheckResult.ok("within %d s of the registry's".formatted(CLOCK_DIFFERENCE.toSeconds()))
         : CheckResult.warning(
-            text, "correct this machine's clock (NTP); docs/OPERATING.md, A clock is wrong");
+            text, "correct this machine's clock (NTP); docs/RUNBOOK.md, A clock is wrong");
   }
 }

@@ -4,15 +4,16 @@ import io.shardtide.client.ForecastReader;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.growth.DayTexts;
 import io.shardtide.growth.MemoryEnd;
-import io.shardtide.growth.Range;
 import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.workload.ByteSizes;
 import io.shardtide.workload.Names;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Names hashed tables and memory that will be full, for {@code doctor}. */
 final class ForecastCheck {
@@ -34,15 +35,20 @@ final class ForecastCheck {
   /** A table that will be full, or memory, after some days. */
   private record Full(double days, String text) {}
 
-  private static Full table(TableForecasts of, TableForecast table, Range days) {
-    return new Full(
-        days.median(),
-        "table %s of workload %s is full in %s after its report of %s"
-            .formatted(
-                Names.quote(table.table()),
-                Names.quote(of.workloadId()),
-                DayTexts.of(days),
-                of.measuredAt()));
+  private static Optional<Full> table(TableForecasts of, TableForecast table) {
+    return table
+        .daysUntilFull()
+        .filter(days -> days.median() <= SOON_DAYS)
+        .map(
+            days ->
+                new Full(
+                    days.median(),
+                    "table %s of workload %s is full in %s after its report of %s"
+                        .formatted(
+                            Names.quote(table.table()),
+                            Names.quote(of.workloadId()),
+                            DayTexts.of(days),
+                            of.measuredAt())));
   }
 
   private static Full memory(TableForecasts of, MemoryEnd end) {
@@ -63,42 +69,36 @@ final class ForecastCheck {
    *     days are equal
    */
   static CheckResult of(Collection<TableForecasts> latest) {
-    List<Full> tables = new ArrayList<>();
-    List<Full> memory = new ArrayList<>();
-    for (TableForecasts forecasts : latest) {
-      forecasts.memoryEnd().ifPresent(end -> memory.add(memory(forecasts, end)));
-      for (TableForecast table : forecasts.tables()) {
-        table
-            .daysUntilFull()
-            .filter(days -> days.median() <= SOON_DAYS)
-            .ifPresent(days -> tables.add(table(forecasts, table, days)));
-      }
-    }
+    List<String> tables =
+        findings(
+            latest.stream()
+                .flatMap(of -> of.tables().stream().flatMap(table -> table(of, table).stream())),
+            "tables");
+    List<String> memory =
+        findings(
+            latest.stream().flatMap(of -> of.memoryEnd().stream().map(end -> memory(of, end))),
+            "workloads");
     if (tables.isEmpty() && memory.isEmpty()) {
       return CheckResult.ok("no hashed table is full within a day, and memory holds all workloads");
     }
-    List<String> findings = new ArrayList<>();
-    List<String> remedies = new ArrayList<>();
-    if (!tables.isEmpty()) {
-      add(findings, tables, "tables");
-      remedies.add("docs/OPERATING.md, A table is nearly full");
-    }
-    if (!memory.isEmpty()) {
-      add(findings, memory, "workloads");
-      remedies.add("docs/OPERATING.md, Memory ends soon");
-    }
-    remedies.add("./shardtide forecasts shows all tables");
     return CheckResult.warning(
-        String.join("; ", findings), String.join(System.lineSeparator(), remedies));
+        Stream.concat(tables.stream(), memory.stream()).collect(Collectors.joining("; ")),
+        (tables.isEmpty() ? "" : "docs/RUNBOOK.md, A table is nearly full%n")
+            .concat(memory.isEmpty() ? "" : "docs/RUNBOOK.md, Memory ends soon%n")
+            .concat("./shardtide forecasts shows all tables")
+            .formatted());
   }
 
-  private static void add(List<String> findings, List<Full> all, String what) {
-    all.stream()
-        .sorted(Comparator.comparingDouble(Full::days))
-        .limit(LISTED)
-        .forEach(full -> findings.add(full.text()));
-    if (all.size() > LISTED) {
-      findings.add("and %,d more %s".formatted(all.size() - LISTED, what));
+  private static List<String> findings(Stream<Full> full, String what) {
+    List<String> all =
+        full.sorted(Comparator.comparingDouble(Full::days))
+            .map(Full::text)
+            .collect(Collectors.toList());
+    int more = all.size() - LISTED;
+    if (more > 0) {
+      all.subList(LISTED, all.size()).clear();
+      all.add("and %,d more %s".formatted(more, what));
     }
+    return all;
   }
 }

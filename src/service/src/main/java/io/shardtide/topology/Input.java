@@ -21,10 +21,10 @@ final class Input<V> {
   private final OptionalInt partitions;
   private final Topic<V> topic;
   private final Handler<V> handler;
-  private Predicate<V> deletes = value -> false;
-  private final boolean rejects;
-  private boolean gapless;
-  private Predicate<V> ready = value -> true;
+  Predicate<V> deletes = value -> false;
+  final boolean rejects;
+  boolean gapless;
+  Predicate<V> ready = value -> true;
 
   /**
    * Handles a value, which is of a record with this position and timestamp.
@@ -67,10 +67,6 @@ final class Input<V> {
     return this;
   }
 
-  boolean isReady(V value) {
-    return ready.test(value);
-  }
-
   Decoded<V> decode(HeldRecord record) {
     return decoder.decode(
         record.source(),
@@ -85,17 +81,5 @@ final class Input<V> {
 
   void handle(V value, HeldRecord record) {
     handler.handle(value, record.source(), record.timestamp());
-  }
-
-  boolean rejects() {
-    return rejects;
-  }
-
-  boolean isGapless() {
-    return gapless;
-  }
-
-  boolean deletes(V value) {
-    return deletes.test(value);
   }
 }

@@ -1,7 +1,6 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -29,10 +28,11 @@ final class KafkaAnswers {
 
   /** Returns a client that gives up sooner than after a minute, for a person who watches. */
   static Admin admin(ServiceSettings settings) {
-    Map<String, Object> config = new HashMap<>(PlannerService.clients(settings));
-    config.putIfAbsent(AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000);
-    config.putIfAbsent(AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 5_000);
-    return Admin.create(config);
+    Map<String, Object> timeouts =
+        Map.of(
+            AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, 10_000,
+            AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG, 5_000);
+    return Admin.create(settings.endpoint().clients(timeouts, Map.of()));
   }
 
   /** Asks for the brokers and the cluster's id. */

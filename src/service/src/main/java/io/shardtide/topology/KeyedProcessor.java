@@ -231,13 +231,13 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     if (decoded.get() instanceof Decoded.Value<V> value) {
       if (room.isHeld(WaitingRoom.key(record))) {
         holdOrReject(input, value.value(), record, waited);
-      } else if (input.isReady(value.value())) {
+      } else if (input.ready.test(value.value())) {
         handle(input, value.value(), record, waited);
       } else {
         return Optional.of(WaitingRoom.Reason.MODEL);
       }
     } else {
-      if (decoded.get() instanceof Decoded.Invalid<V> invalid && input.rejects()) {
+      if (decoded.get() instanceof Decoded.Invalid<V> invalid && input.rejects) {
         reject(invalid.rejection(), record.timestamp());
       }
       if (waited) {
@@ -254,7 +254,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     Optional<Attempts.Failure> failure = attempt(input, key, value, record);
     if (failure.isPresent()) {
       Quarantine entered = enter(key, failure.get(), Optional.of(record.source()));
-      hold(input, entered, record, input.deletes(value), waited);
+      hold(input, entered, record, input.deletes.test(value), waited);
     } else if (waited) {
       room.removeFirst(key, false);
     }
@@ -274,7 +274,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
   /** Holds a record of a key in quarantine, or rejects it; a deletion releases the key. */
   private <V> void holdOrReject(Input<V> input, V value, HeldRecord record, boolean waited) {
     String key = input.key(value);
-    boolean deletes = input.deletes(value);
+    boolean deletes = input.deletes.test(value);
     hold(input, room.of(key).orElseThrow(), record, deletes, waited);
     if (deletes) {
       Quarantine deleted =
@@ -296,7 +296,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
       room.hold(record);
     } else {
       reject(record, tooMany(of));
-      if (input.isGapless() && !of.incomplete()) {
+      if (input.gapless && !of.incomplete()) {
         room.put(QuarantineBuilder.builder(of).incomplete(true).build());
       }
     }
@@ -348,7 +348,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     skeleton.failed().entered(key);
     metrics.count(Metric.QUARANTINE_ENTERED, skeleton.name());
     log.error(
-        "\"{}\" is in the quarantine of the {} topology, and its records wait: {}. See docs/OPERATING.md, A key is in quarantine",
+        "\"{}\" is in the quarantine of the {} topology, and its records wait: {}. See docs/RUNBOOK.md, A key is in quarantine",
         key,
         skeleton.name(),
         failure.error());
@@ -426,10 +426,10 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
     }
     Quarantine held = room.of(key).orElseThrow();
     if (decoded.get() instanceof Decoded.Value<V> value) {
-      if (!input.isReady(value.value())) {
+      if (!input.ready.test(value.value())) {
         return Optional.of(WaitingRoom.Reason.MODEL);
       }
-      boolean deletes = input.deletes(value.value());
+      boolean deletes = input.deletes.test(value.value());
       Optional<Attempts.Failure> failure = attempt(input, key, value.value(), record);
       if (failure.isPresent() && (deletes || !held.deleted())) {
         enter(key, failure.get(), Optional.of(record.source()));
@@ -444,7 +444,7 @@ abstract class KeyedProcessor implements Processor<byte[], byte[], String, Objec
       }
     } else if (decoded.get() instanceof Decoded.Invalid<V> invalid) {
       // It could be decoded when it came; others may build on it.
-      if (input.isGapless() && !held.deleted()) {
+      if (input.gapless && !held.deleted()) {
         enter(
             key,
             new Attempts.Failure(

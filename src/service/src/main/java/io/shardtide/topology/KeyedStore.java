@@ -1,11 +1,8 @@
 package io.shardtide.topology;
 
 import io.shardtide.step.KeyValues;
-import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
@@ -28,23 +25,14 @@ import org.apache.kafka.streams.state.KeyValueStore;
 final class KeyedStore<V> implements KeyValues<V> {
   static final char SEPARATOR = '\0';
 
-  /**
-   * Bytes of values that stay decoded, as they are stored: a search reads all tables of a workload,
-   * of which a change has changed one.
-   */
-  private static final int KEPT_BYTES = 4 << 20;
+  private static final DecodedValues KNOWN = new DecodedValues();
 
   private final KeyValueStore<String, byte[]> store;
   private final Serde<V> serde;
   private final Runnable writes;
 
-  /** Values that were read and not written since, by key, the one not read for longest first. */
-  private final Map<String, Kept<V>> kept = new LinkedHashMap<>(16, 0.75f, true);
-
-  private long keptBytes;
-
-  /** A value, and the bytes that it has in the store. */
-  private record Kept<V>(V value, int bytes) {}
+  /** Stands for the store among known values: theirs may outlive it. */
+  private final Object id = new Object();
 
   /**
    * @param store the store; only this writes it
@@ -70,32 +58,22 @@ final class KeyedStore<V> implements KeyValues<V> {
   @Override
   public Optional<V> get(String workloadId, String name) {
     String key = key(workloadId, name);
-    return known(key)
+    return KNOWN
+        .<V>get(id, key)
         .or(() -> Optional.ofNullable(store.get(key)).map(bytes -> decoded(key, bytes)));
   }
 
-  private Optional<V> known(String key) {
-    return Optional.ofNullable(kept.get(key)).map(Kept::value);
-  }
-
-  /** Decodes a value that is not kept, and keeps it. */
+  /** Decodes a value that is not known. */
   private V decoded(String key, byte[] bytes) {
     V value = serde.deserializer().deserialize(store.name(), bytes);
-    kept.put(key, new Kept<>(value, bytes.length));
-    keptBytes += bytes.length;
-    Iterator<Kept<V>> oldest = kept.values().iterator();
-    while (keptBytes > KEPT_BYTES) {
-      keptBytes -= oldest.next().bytes();
-      oldest.remove();
-    }
+    KNOWN.add(id, key, value, bytes.length);
     return value;
   }
 
   /** Reports a write; what is written is decoded again, as after a restart. */
   private void beginWrite(String key) {
     writes.run();
-    Kept<V> known = kept.remove(key);
-    keptBytes -= known == null ? 0 : known.bytes();
+    KNOWN.remove(id, key);
   }
 
   @Override
@@ -125,7 +103,7 @@ final class KeyedStore<V> implements KeyValues<V> {
           entry ->
               values.put(
                   entry.key.substring(prefix.length()),
-                  known(entry.key).orElseGet(() -> decoded(entry.key, entry.value))));
+                  KNOWN.<V>get(id, entry.key).orElseGet(() -> decoded(entry.key, entry.value))));
     }
     return values;
   }

@@ -1,11 +1,13 @@
 package io.shardtide.topology;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Topic;
 import io.shardtide.workload.SourcePosition;
-import java.nio.charset.StandardCharsets;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.serialization.StringDeserializer;
@@ -50,7 +52,17 @@ final class LatestRecords<V> {
         new ByteArrayDeserializer(),
         topic.name(),
         "store-" + store,
-        () -> new Store(store));
+        () ->
+            new ContextualProcessor<String, byte[], Void, Void>() {
+              @Override
+              public void process(Record<String, byte[]> record) {
+                if (record.key() != null) {
+                  context()
+                      .<KeyValueStore<String, byte[]>>getStateStore(store)
+                      .put(record.key(), record.value());
+                }
+              }
+            });
   }
 
   private static String storeOf(Topic<?> topic) {
@@ -62,26 +74,9 @@ final class LatestRecords<V> {
     byte[] value = store.get(key);
     return value != null
             && retry.call(
-                    () -> decoder.decode(anywhere, key.getBytes(StandardCharsets.UTF_8), value))
+                    () -> decoder.decode(anywhere, key.getBytes(UTF_8), value, OptionalInt.empty()))
                 instanceof Decoded.Value<V> decoded
         ? Optional.of(decoded.value())
         : Optional.empty();
-  }
-
-  private static final class Store extends ContextualProcessor<String, byte[], Void, Void> {
-    private final String name;
-
-    Store(String name) {
-      this.name = name;
-    }
-
-    @Override
-    public void process(Record<String, byte[]> record) {
-      if (record.key() != null) {
-        context()
-            .<KeyValueStore<String, byte[]>>getStateStore(name)
-            .put(record.key(), record.value());
-      }
-    }
   }
 }

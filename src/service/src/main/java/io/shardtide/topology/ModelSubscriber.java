@@ -155,24 +155,6 @@ final class ModelSubscriber implements ArrivingModels, CostModels, Predictors, A
   }
 
   /**
-   * Publishes the models that the topic does not have, for hardware without a fine-tuned one. Waits
-   * while the cluster or the registry is unavailable.
-   *
-   * @param bundles the models
-   * @param bootstrapServers the cluster, for log lines
-   */
-  void publish(List<ModelBundle> bundles, String bootstrapServers) throws Exception {
-    for (ModelBundle bundle : bundles) {
-      Retry.untilAvailable(
-          "Kafka at " + bootstrapServers + ", or the registry,",
-          () -> {
-            publish(bundle);
-            return true;
-          });
-    }
-  }
-
-  /**
    * Publishes a model unless the topic has it, or its hardware has a fine-tuned one: a start must
    * not replace what was learned. Returns when all in-sync replicas have it.
    */

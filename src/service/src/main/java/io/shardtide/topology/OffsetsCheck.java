@@ -58,16 +58,14 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
       if (!lost.isEmpty()) {
         check
             .command(topology, topics, lost)
-            .ifPresent(
-                command ->
-                    commands.put(topology.applicationId(settings.topics().prefix()), command));
+            .ifPresent(command -> commands.put(check.group(topology), command));
       }
     }
     return commands.isEmpty()
         ? Optional.empty()
         : Optional.of(
             CheckResult.failed(
-                "Committed offsets are gone of %s, whose changelogs have state: brokers delete the offsets of a group without members after offsets.retention.minutes. Planners would read all records again, and apply those twice that are too old to be known. These commands set the offsets to an hour before the last write of the state, which is safe unless planners were further behind; see docs/OPERATING.md, Committed offsets are gone."
+                "Committed offsets are gone of %s, whose changelogs have state: brokers delete the offsets of a group without members after offsets.retention.minutes. Planners would read all records again, and apply those twice that are too old to be known. These commands set the offsets to an hour before the last write of the state, which is safe unless planners were further behind; see docs/RUNBOOK.md, Committed offsets are gone."
                     .formatted(String.join(", ", commands.keySet())),
                 String.join(System.lineSeparator(), commands.values())));
   }
@@ -80,7 +78,7 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
             .map(store -> store.changelog(settings.topics().prefix()))
             .filter(topics::contains)
             .toList();
-    Set<Integer> committed = committed(topology, false);
+    Set<Integer> committed = KafkaAnswers.committed(admin, group(topology), false);
     Set<TopicPartition> uncommitted = new HashSet<>();
     for (TopicDescription changelog :
         admin.describeTopics(changelogs).allTopicNames().get().values()) {
@@ -91,16 +89,14 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
     Set<TopicPartition> written = written(uncommitted);
     if (!written.isEmpty()) {
       // Another planner may have committed meanwhile.
-      Set<Integer> now = committed(topology, true);
+      Set<Integer> now = KafkaAnswers.committed(admin, group(topology), true);
       written.removeIf(partition -> now.contains(partition.partition()));
     }
     return written;
   }
 
-  private Set<Integer> committed(TopologyName topology, boolean isStable)
-      throws InterruptedException, ExecutionException {
-    return KafkaAnswers.committed(
-        admin, topology.applicationId(settings.topics().prefix()), isStable);
+  private String group(TopologyName topology) {
+    return topology.applicationId(settings.topics().prefix());
   }
 
   /** Returns the partitions with a committed record. */
@@ -190,7 +186,7 @@ record OffsetsCheck(Admin admin, ServiceSettings settings) {
         "kafka-consumer-groups.sh %s --group %s%s --reset-offsets --to-datetime %s --execute"
             .formatted(
                 TopicRules.connection(settings),
-                topology.applicationId(prefix),
+                group(topology),
                 partitions.entrySet().stream()
                     .map(topic -> " --topic %s:%s".formatted(topic.getKey(), topic.getValue()))
                     .collect(Collectors.joining()),

@@ -4,6 +4,7 @@ import io.micrometer.core.instrument.binder.kafka.KafkaStreamsMetrics;
 import io.shardtide.allocation.CurveStep;
 import io.shardtide.allocation.PoolStep;
 import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.ModelBundle;
 import io.shardtide.growth.GrowthStep;
 import io.shardtide.learn.FeedbackStep;
 import io.shardtide.learn.RetrainingRun;
@@ -21,10 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.Topology;
@@ -64,7 +62,7 @@ public class PlannerService implements AutoCloseable {
             settings.connection().registryUrl(), settings.connection().registry());
     abandoned =
         new AbandonedTransactions(
-            clients(settings), ended -> parts.metrics().add(Metric.TRANSACTIONS_FENCED, ended));
+            settings, ended -> parts.metrics().add(Metric.TRANSACTIONS_FENCED, ended));
   }
 
   /**
@@ -94,7 +92,6 @@ public class PlannerService implements AutoCloseable {
   }
 
   private void start() throws Exception {
-    parts.health().quarantine(parts.metrics()::quarantined);
     Topics topics = checkTopics(settings);
     Retry.untilAvailable(
         "The schema registry",
@@ -111,17 +108,23 @@ public class PlannerService implements AutoCloseable {
             settings.unknownHardware(),
             parts.metrics());
     subscriber = Optional.of(models);
-    models.publish(parts.bundles(), settings.connection().bootstrapServers());
+    for (ModelBundle bundle : parts.bundles()) {
+      Retry.untilAvailable(
+          "Kafka at " + settings.connection().bootstrapServers() + ", or the registry,",
+          () -> {
+            models.publish(bundle);
+            return true;
+          });
+    }
     parts
         .health()
         .modelsPublished(
             () ->
                 models
                     .problem()
-                    .map(
-                        e ->
-                            "New models cannot be read: "
-                                + AuthorizationErrors.describe(e, settings)));
+                    .map(e -> AuthorizationErrors.describe(e, settings))
+                    .map("New models cannot be read: "::concat),
+            parts.metrics()::quarantined);
     models.start();
     for (TopologyName name : TopologyName.inUse(settings.extensions())) {
       if (runs(name)) {
@@ -213,7 +216,6 @@ public class PlannerService implements AutoCloseable {
 
   /** Creates missing topics and checks all; returns them with their limits and partitions. */
   private static Topics checkTopics(ServiceSettings settings) throws Exception {
-    Topics topics = Topics.inUse(settings.topics().prefix(), settings.extensions());
     return Retry.untilAvailable(
         "Kafka at " + settings.connection().bootstrapServers(),
         () -> {
@@ -222,26 +224,18 @@ public class PlannerService implements AutoCloseable {
             KafkaAnswers.cluster(admin).nodes().get();
             // Before topics are created: the cluster may be the wrong one.
             StateCheck.stateDirectory(admin, settings);
-            List<TopicDifference> harmless = TopicCheck.run(admin, topics, settings);
-            Map<String, Integer> partitions = TopicCheck.partitions(admin, topics, settings);
+            TopicCheck checked = TopicCheck.run(admin, settings);
             StateCheck.changelogs(admin, settings);
             Optional<CheckResult> lost = OffsetsCheck.find(admin, settings);
             if (lost.isPresent()) {
               throw new IllegalStateException(lost.get().text());
             }
-            if (!harmless.isEmpty()) {
+            if (!checked.harmless().isEmpty()) {
               log.warn(
                   "Topics or limits differ from what is expected, harmlessly:\n{}",
-                  TopicCheck.describe(harmless));
+                  TopicCheck.describe(checked.harmless()));
             }
-            return topics
-                .withPartitions(partitions)
-                .limitedTo(
-                    harmless.stream()
-                        .filter(d -> d.setting().equals(TopicConfig.MAX_MESSAGE_BYTES_CONFIG))
-                        .collect(
-                            Collectors.toMap(
-                                TopicDifference::topic, d -> Integer.valueOf(d.found()))));
+            return checked.topics();
           }
         });
   }
@@ -250,7 +244,7 @@ public class PlannerService implements AutoCloseable {
     Properties properties = StreamsProperties.of(name, settings);
     RegistryRetry retry =
         new RegistryRetry(
-            name, StreamsProperties.registryWait(properties), closing, parts.health());
+            name, StreamsProperties.registryWait(properties), closing, parts.health()::waiting);
     Topology topology =
         new Skeleton(name, registry, topics, parts.metrics(), retry)
             .topology(skeleton -> processor(skeleton, models));
@@ -265,7 +259,7 @@ public class PlannerService implements AutoCloseable {
               reason);
           log.debug("Stack trace of the failure", error);
           parts.health().failed(name, reason);
-          pauseBeforeRestart();
+          retry.pause(RESTART_PAUSE.toMillis());
           return StreamThreadExceptionResponse.REPLACE_THREAD;
         });
     kafkaStreams.setGlobalStateRestoreListener(new RestoreLog(name, parts.metrics()));
@@ -288,16 +282,6 @@ public class PlannerService implements AutoCloseable {
             e);
       }
       throw e;
-    }
-  }
-
-  private void pauseBeforeRestart() {
-    try {
-      if (closing.await(RESTART_PAUSE.toMillis(), TimeUnit.MILLISECONDS)) {
-        log.debug("The service closes before the stream thread is replaced");
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
     }
   }
 }

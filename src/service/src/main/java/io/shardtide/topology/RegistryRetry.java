@@ -2,9 +2,11 @@ package io.shardtide.topology;
 
 import io.shardtide.wire.RegistryUnavailableException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
@@ -25,27 +27,21 @@ final class RegistryRetry {
   private final TopologyName topology;
   private final Duration limit;
   private final CountDownLatch closing;
-  private final Listener listener;
+  private final BiConsumer<TopologyName, Optional<String>> listener;
   private final AtomicInteger waiting = new AtomicInteger();
-
-  /** Is told when a topology begins to wait, and when it has stopped waiting. */
-  interface Listener {
-    /**
-     * @param reason what it waits for, and why
-     */
-    default void waiting(TopologyName topology, String reason) {}
-
-    default void resumed(TopologyName topology) {}
-  }
 
   /**
    * @param topology name of the topology, for log lines and the listener
    * @param limit how long one call is retried; must leave the thread time to poll within {@code
    *     max.poll.interval.ms}
    * @param closing is at zero when the service closes, which ends every wait
-   * @param listener is told of waits
+   * @param listener is told what the topology waits for, and why; empty when it no longer waits
    */
-  RegistryRetry(TopologyName topology, Duration limit, CountDownLatch closing, Listener listener) {
+  RegistryRetry(
+      TopologyName topology,
+      Duration limit,
+      CountDownLatch closing,
+      BiConsumer<TopologyName, Optional<String>> listener) {
     this.topology = topology;
     this.limit = limit;
     this.closing = closing;
@@ -100,7 +96,7 @@ final class RegistryRetry {
     long start = System.nanoTime();
     boolean waits = false;
     try {
-      for (long pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, 2 * pause)) {
+      for (long pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * pauseMs)) {
         try {
           return action.get();
         } catch (RuntimeException e) {
@@ -112,22 +108,22 @@ final class RegistryRetry {
             log.warn("The {} topology waits for {}", topology, reason);
           }
           waits = true;
-          listener.waiting(topology, reason);
-          if (System.nanoTime() - start >= limit.toNanos() || isEnded(pause)) {
+          listener.accept(topology, Optional.of(reason));
+          if (System.nanoTime() - start >= limit.toNanos() || pause(pauseMs)) {
             throw e;
           }
         }
       }
     } finally {
       if (waits && waiting.decrementAndGet() == 0) {
-        listener.resumed(topology);
+        listener.accept(topology, Optional.empty());
         log.info("The {} topology no longer waits", topology);
       }
     }
   }
 
   /** Pauses; returns whether the service closes or the thread is interrupted. */
-  private boolean isEnded(long pauseMs) {
+  boolean pause(long pauseMs) {
     try {
       return closing.await(pauseMs, TimeUnit.MILLISECONDS);
     } catch (InterruptedException e) {

@@ -156,11 +156,9 @@ final class RightsCheck {
 
   /** Takes down what is missing on a resource; Kafka says nothing (null) if it does not know. */
   private void compare(ResourceType type, String name, Set<AclOperation> allowed) {
-    if (allowed == null) {
-      return;
-    }
     grants.stream()
-        .filter(grant -> grant.covers(type, name) && !allowed.contains(grant.operation()))
+        .filter(grant -> grant.covers(type, name))
+        .filter(grant -> allowed != null && !allowed.contains(grant.operation()))
         .forEach(missing::add);
   }
 }

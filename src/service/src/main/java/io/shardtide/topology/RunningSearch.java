@@ -7,6 +7,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -15,11 +16,11 @@ import java.util.function.Supplier;
  *
  * @param search the search
  * @param source where the change that it plans lies in the log
+ * @param time how long it ran, in nanoseconds; 0 until it is done, and if it failed
  * @param <S> type of the search
  */
-record RunningSearch<S>(S search, SourcePosition source, FutureTask<TimedOutcome> task) {
-  private record TimedOutcome(PlanningOutcome outcome, long nanos) {}
-
+record RunningSearch<S>(
+    S search, SourcePosition source, FutureTask<PlanningOutcome> task, AtomicLong time) {
   /**
    * Hands a search to an executor.
    *
@@ -35,14 +36,17 @@ record RunningSearch<S>(S search, SourcePosition source, FutureTask<TimedOutcome
       Supplier<PlanningOutcome> outcome,
       Executor executor,
       LongSupplier nanoTime) {
-    FutureTask<TimedOutcome> task =
+    AtomicLong time = new AtomicLong();
+    FutureTask<PlanningOutcome> task =
         new FutureTask<>(
             () -> {
               long began = nanoTime.getAsLong();
-              return new TimedOutcome(outcome.get(), nanoTime.getAsLong() - began);
+              PlanningOutcome found = outcome.get();
+              time.set(nanoTime.getAsLong() - began);
+              return found;
             });
     executor.execute(task);
-    return new RunningSearch<>(search, source, task);
+    return new RunningSearch<>(search, source, task, time);
   }
 
   boolean isDone() {
@@ -64,7 +68,7 @@ record RunningSearch<S>(S search, SourcePosition source, FutureTask<TimedOutcome
   /** Returns the outcome; the search must be done. An error is an outcome, too. */
   PlanningOutcome outcome() {
     try {
-      return task.get().outcome();
+      return task.get();
     } catch (InterruptedException e) {
       throw new IllegalStateException("a search must be done before its outcome is asked for", e);
     } catch (ExecutionException e) {
@@ -74,11 +78,7 @@ record RunningSearch<S>(S search, SourcePosition source, FutureTask<TimedOutcome
 
   /** Returns how long the search ran, in nanoseconds; 0 if it failed. It must be done. */
   long nanos() {
-    try {
-      return task.get().nanos();
-    } catch (InterruptedException | ExecutionException e) {
-      return 0;
-    }
+    return time.get();
   }
 
   /** Interrupts the search, which then ends soon; nobody may ask for its outcome. */

@@ -4,7 +4,6 @@ import io.shardtide.config.ServiceSettings;
 import io.shardtide.log.DaemonThreads;
 import io.shardtide.tls.OwnCertificate;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topics;
 import io.shardtide.workload.Quarantine;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -31,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * Health of each part of the service. A background thread probes Kafka, the registry and the disk
  * every two seconds, so that callers do not wait for an unavailable server.
  */
-public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listener {
+public final class ServiceHealth implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ServiceHealth.class);
 
   private static final long PERIOD_MS = 2_000;
@@ -56,7 +55,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   private volatile Supplier<Optional<String>> models =
       () -> Optional.of("Models are not published yet.");
   private volatile Supplier<List<Quarantine>> quarantine = List::of;
-  private volatile TopicProbe.TopicState topicState = TopicProbe.TopicState.UNKNOWN;
+  volatile TopicProbe.TopicState topicState = TopicProbe.TopicState.UNKNOWN;
   private volatile boolean closing;
   private final Thread prober = DaemonThreads.named("health").newThread(this::probeRepeatedly);
   private volatile Optional<Instant> certificateExpires = Optional.empty();
@@ -89,13 +88,10 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
    * Reports that the models are published.
    *
    * @param problem returns why new models cannot be read; empty if they can
+   * @param keys returns the keys in quarantine
    */
-  void modelsPublished(Supplier<Optional<String>> problem) {
+  void modelsPublished(Supplier<Optional<String>> problem, Supplier<List<Quarantine>> keys) {
     models = problem;
-  }
-
-  /** Reports where the keys in quarantine are listed. */
-  void quarantine(Supplier<List<Quarantine>> keys) {
     quarantine = keys;
   }
 
@@ -124,14 +120,9 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
     return failures.computeIfAbsent(topology, name -> new ThreadFailures());
   }
 
-  @Override
-  public void waiting(TopologyName topology, String reason) {
-    waits.put(topology, reason);
-  }
-
-  @Override
-  public void resumed(TopologyName topology) {
-    waits.remove(topology);
+  /** Reports what a topology waits for, and why; empty when it no longer waits. */
+  void waiting(TopologyName topology, Optional<String> reason) {
+    reason.ifPresentOrElse(text -> waits.put(topology, text), () -> waits.remove(topology));
   }
 
   /** Reports that the service is closing. */
@@ -161,17 +152,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   public boolean isLive() {
     return closing
         || streams.values().stream()
-            .map(KafkaStreams::state)
-            .noneMatch(
-                state ->
-                    state == KafkaStreams.State.PENDING_ERROR
-                        || state == KafkaStreams.State.ERROR
-                        || state == KafkaStreams.State.NOT_RUNNING);
-  }
-
-  /** Returns how many partitions the planner's topics and changelogs have; 0 before a probe. */
-  public int partitions() {
-    return topicState.partitions();
+            .noneMatch(kafka -> kafka.state().hasStartedOrFinishedShuttingDown());
   }
 
   /** Returns how many partitions have fewer replicas in sync than assigned. */
@@ -186,12 +167,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
 
   /** Returns the free bytes of the file system with the state directory; 0 if it is unusable. */
   public long freeStateBytes() {
-    try {
-      return Files.getFileStore(settings.streams().stateDirectory().toAbsolutePath())
-          .getUsableSpace();
-    } catch (IOException e) {
-      return 0;
-    }
+    return settings.streams().stateDirectory().toFile().getUsableSpace();
   }
 
   /**
@@ -227,16 +203,16 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
   }
 
   private void probeRepeatedly() {
-    while (!Thread.currentThread().isInterrupted()) {
-      try {
+    try {
+      while (true) {
         probed.put("state directory", disk());
         probed.put("kafka", kafka());
         probed.put("registry", registry());
         certificate();
         TimeUnit.MILLISECONDS.sleep(PERIOD_MS);
-      } catch (InterruptedException e) {
-        return;
       }
+    } catch (InterruptedException e) {
+      log.debug("Closed");
     }
   }
 
@@ -262,9 +238,7 @@ public final class ServiceHealth implements AutoCloseable, RegistryRetry.Listene
    */
   private Optional<String> refused() throws InterruptedException {
     try {
-      return TopicCheck.refused(
-              admin, Topics.inUse(settings.topics().prefix(), settings.extensions()), settings)
-          .stream()
+      return TopicCheck.refused(admin, settings).stream()
           .findFirst()
           .map(TopicDifference::sentence);
     } catch (IllegalStateException e) {

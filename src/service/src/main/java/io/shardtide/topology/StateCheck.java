@@ -133,7 +133,7 @@ final class StateCheck {
     String group = topology.applicationId(settings.topics().prefix());
     if (hasOffsets(admin, group)) {
       throw new IllegalStateException(
-          "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/OPERATING.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --replication-factor %d%s"
+          "The changelog %s does not exist, but the group %s has committed offsets: the state of its workloads is lost, and they would be treated as new. Follow docs/RUNBOOK.md, A changelog was deleted. If this version is the first with the store, create it: kafka-topics.sh %s --create --topic %s --partitions %d --replication-factor %d%s"
               .formatted(
                   changelog,
                   group,

@@ -59,6 +59,12 @@ final class StreamsProperties {
     // Partitions that are assigned meanwhile wait for the end of a fetch that found no records: at
     // most this long, instead of 500 ms, twice in a takeover.
     properties.put(consumerPrefix(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG), 100);
+    if (name != TopologyName.FEEDBACK) {
+      // Enough headers for a transaction; beside each is kept, uncounted, the record that it is of.
+      properties.put(
+          StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG,
+          32 * 1024 * settings.streams().threads());
+    }
     properties.put(StreamsConfig.NUM_STANDBY_REPLICAS_CONFIG, settings.streams().standbyReplicas());
     // Moves the fewest tasks; the default assignor moves most of them whenever a member comes.
     properties.put(StreamsConfig.TASK_ASSIGNOR_CLASS_CONFIG, StickyTaskAssignor.class.getName());

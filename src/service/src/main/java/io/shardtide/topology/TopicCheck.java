@@ -10,12 +10,10 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
@@ -26,6 +24,7 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.InvalidReplicationFactorException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.slf4j.Logger;
@@ -36,7 +35,7 @@ import org.slf4j.LoggerFactory;
  * cluster whose topics are refused, and never changes an existing topic, which belongs to the
  * cluster's operator.
  */
-public final class TopicCheck {
+final class TopicCheck {
   private static final Logger log = LoggerFactory.getLogger(TopicCheck.class);
 
   /** Attempts to see a new topic on every broker. */
@@ -45,39 +44,58 @@ public final class TopicCheck {
   private static final long PAUSE_MS = 100;
 
   private final Admin admin;
-  private final Topics topics;
   private final ServiceSettings settings;
-  private final Set<Topic<?>> read;
+  private final Topics topics;
+  private final Set<String> read;
+  private Map<String, TopicDescription> existing;
+  private List<TopicDifference> harmless = List.of();
 
-  private TopicCheck(Admin admin, Topics topics, ServiceSettings settings) {
+  private TopicCheck(Admin admin, ServiceSettings settings) throws InterruptedException {
     this.admin = admin;
-    this.topics = topics;
     this.settings = settings;
+    topics = settings.topicsInUse();
     read = read(topics);
+    existing = existing();
   }
 
   /**
-   * Creates missing topics and checks all.
+   * Creates missing topics and checks all, and the brokers' limits.
    *
-   * @return differences that are harmless
    * @throws TopicMismatchException if a difference would lose data or break the order of records
    * @throws IllegalStateException if the cluster refuses to create or to describe a topic
    */
-  public static List<TopicDifference> run(Admin admin, Topics topics, ServiceSettings settings)
-      throws InterruptedException {
-    TopicCheck check = new TopicCheck(admin, topics, settings);
-    Map<String, TopicDescription> existing = check.existing();
-    Optional<List<TopicDifference>> limits = BrokerLimits.find(admin, settings);
+  static TopicCheck run(Admin admin, ServiceSettings settings) throws InterruptedException {
+    TopicCheck check = new TopicCheck(admin, settings);
+    Optional<List<TopicDifference>> limits = new BrokerLimits(settings).find(admin);
     if (limits.isEmpty()) {
       log.info(
           "The brokers' limits are not checked: this user has no DescribeConfigs on the cluster");
     }
-    check.accept(existing, limits);
-    if (check.create(existing, false)) {
-      existing = check.awaitAll();
+    check.accept(limits);
+    check.create(false);
+    for (int i = 0; check.isMissing() && i < ATTEMPTS; i++) {
+      Thread.sleep(PAUSE_MS);
+      check.existing = check.existing();
     }
     // Again: a cluster's policies may have changed the new topics' settings.
-    return check.accept(existing, limits);
+    check.accept(limits);
+    return check;
+  }
+
+  /** Returns the differences that are harmless. */
+  List<TopicDifference> harmless() {
+    return harmless;
+  }
+
+  /** Returns the topics with the partitions and the limits that they have. */
+  Topics topics() {
+    Map<String, Integer> partitions = new HashMap<>();
+    existing.forEach((name, topic) -> partitions.put(name, topic.partitions().size()));
+    Map<String, Integer> limits = new HashMap<>();
+    harmless.stream()
+        .filter(d -> d.setting().equals(TopicConfig.MAX_MESSAGE_BYTES_CONFIG))
+        .forEach(d -> limits.put(d.topic(), Integer.valueOf(d.found())));
+    return topics.withPartitions(partitions).limitedTo(limits);
   }
 
   /**
@@ -86,27 +104,12 @@ public final class TopicCheck {
    *
    * @throws IllegalStateException if the cluster refuses to describe the topics
    */
-  static List<TopicDifference> refused(Admin admin, Topics topics, ServiceSettings settings)
+  static List<TopicDifference> refused(Admin admin, ServiceSettings settings)
       throws InterruptedException {
-    TopicCheck check = new TopicCheck(admin, topics, settings);
-    List<TopicDifference> differences =
-        new ArrayList<>(BrokerLimits.find(admin, settings).orElse(List.of()));
-    differences.addAll(check.differences(check.existing()));
-    return differences.stream().filter(TopicDifference::refused).toList();
-  }
-
-  /**
-   * Returns how many partitions the topics have, by name; without those that are missing.
-   *
-   * @throws IllegalStateException if the cluster refuses to describe the topics
-   */
-  static Map<String, Integer> partitions(Admin admin, Topics topics, ServiceSettings settings)
-      throws InterruptedException {
-    Map<String, Integer> counts = new LinkedHashMap<>();
-    new TopicCheck(admin, topics, settings)
-        .awaitAll()
-        .forEach((name, topic) -> counts.put(name, topic.partitions().size()));
-    return counts;
+    return new TopicCheck(admin, settings)
+        .differences(new BrokerLimits(settings).find(admin)).stream()
+            .filter(TopicDifference::refused)
+            .toList();
   }
 
   /**
@@ -116,21 +119,20 @@ public final class TopicCheck {
    * @throws IllegalStateException if the cluster refuses to describe the topics, or would refuse to
    *     create one
    */
-  static CheckResult compare(Admin admin, Topics topics, ServiceSettings settings)
-      throws InterruptedException {
-    TopicCheck check = new TopicCheck(admin, topics, settings);
-    Map<String, TopicDescription> existing = check.existing();
-    List<TopicDifference> differences = check.differences(existing);
-    int all = topics.all().size();
+  static CheckResult compare(Admin admin, ServiceSettings settings) throws InterruptedException {
+    TopicCheck check = new TopicCheck(admin, settings);
+    List<TopicDifference> differences = check.differences(Optional.empty());
+    check.create(true);
+    int all = check.topics.all().size();
     String found =
-        check.create(existing, true)
-            ? "%d of %d exist; run creates the others".formatted(existing.size(), all)
+        check.isMissing()
+            ? "%d of %d exist; run creates the others".formatted(check.existing.size(), all)
             : "all %d exist".formatted(all);
     return TopicDifference.result(found, found + "; ", differences);
   }
 
   /** Returns differences, those that are refused first, with what fixes each. */
-  public static String describe(List<TopicDifference> differences) {
+  static String describe(List<TopicDifference> differences) {
     return differences.stream()
         .sorted(
             Comparator.comparing((TopicDifference d) -> !d.refused())
@@ -140,31 +142,33 @@ public final class TopicCheck {
         .collect(Collectors.joining("\n"));
   }
 
-  private List<TopicDifference> accept(
-      Map<String, TopicDescription> existing, Optional<List<TopicDifference>> limits)
-      throws InterruptedException {
-    List<TopicDifference> differences = new ArrayList<>(limits.orElse(List.of()));
-    differences.addAll(differences(existing));
-    if (differences.stream().anyMatch(TopicDifference::refused)) {
-      throw new TopicMismatchException(differences);
-    }
-    return differences;
+  private boolean isMissing() {
+    return existing.size() < topics.all().size();
   }
 
-  private List<TopicDifference> differences(Map<String, TopicDescription> existing)
+  private void accept(Optional<List<TopicDifference>> limits) throws InterruptedException {
+    harmless = differences(limits);
+    if (harmless.stream().anyMatch(TopicDifference::refused)) {
+      throw new TopicMismatchException(harmless);
+    }
+  }
+
+  private List<TopicDifference> differences(Optional<List<TopicDifference>> limits)
       throws InterruptedException {
-    List<TopicDifference> differences = new ArrayList<>(partitions(existing));
-    Map<String, TopicDescription> changelogs = changelogs();
-    Set<String> names = new TreeSet<>(existing.keySet());
-    names.addAll(changelogs.keySet());
+    List<TopicDifference> differences = new ArrayList<>(limits.orElse(List.of()));
+    // Changelogs that exist, and that this user may see; Kafka Streams creates them.
+    Set<String> names = StoreName.changelogs(settings.extensions(), topics.prefix());
+    names.retainAll(KafkaAnswers.get("list the topics", admin.listTopics().names()));
+    Map<String, TopicDescription> changelogs = existing(names);
+    names.addAll(existing.keySet());
     Map<String, Config> configs = KafkaAnswers.configs(admin, names);
     for (Topic<?> topic : topics.all()) {
       if (existing.containsKey(topic.name())) {
-        int copies = copies(existing.get(topic.name()));
-        if (copies != settings.topics().replication()) {
-          differences.add(replication(topic, copies));
-        }
-        differences.addAll(TopicRules.of(settings, topic, configs.get(topic.name()), copies));
+        TopicDescription found = existing.get(topic.name());
+        partitions(topic, found).ifPresent(differences::add);
+        replication(topic, copies(found)).ifPresent(differences::add);
+        differences.addAll(
+            TopicRules.of(settings, topic, configs.get(topic.name()), copies(found)));
       }
     }
     for (TopologyName topology : TopologyName.inUse(settings.extensions())) {
@@ -185,80 +189,64 @@ public final class TopicCheck {
     return topic.partitions().stream().mapToInt(p -> p.replicas().size()).min().orElse(0);
   }
 
-  /** Returns the changelogs that exist, and that this user may see; Kafka Streams creates them. */
-  private Map<String, TopicDescription> changelogs() throws InterruptedException {
-    Set<String> names = StoreName.changelogs(settings.extensions(), topics.prefix());
-    names.retainAll(KafkaAnswers.get("list the topics", admin.listTopics().names()));
-    return existing(names);
-  }
-
   /**
    * Returns the topics that a topology reads. They must have the same number of partitions, so that
    * all records of a workload, and of a kind of hardware, are in partitions of the same number.
    */
-  static Set<Topic<?>> read(Topics topics) {
+  static Set<String> read(Topics topics) {
     return topics.all().stream()
         .filter(topic -> Arrays.stream(TopologyName.values()).anyMatch(n -> n.reads(topic.type())))
+        .map(Topic::name)
         .collect(Collectors.toUnmodifiableSet());
   }
 
   /** Returns the different numbers of partitions of the topics that are read and exist. */
-  private List<Integer> counts(Map<String, TopicDescription> existing) {
-    return topics.all().stream()
-        .filter(topic -> read.contains(topic) && existing.containsKey(topic.name()))
-        .map(topic -> existing.get(topic.name()).partitions().size())
-        .distinct()
-        .toList();
+  private Set<Integer> counts() {
+    return read.stream()
+        .filter(existing::containsKey)
+        .map(topic -> existing.get(topic).partitions().size())
+        .collect(Collectors.toSet());
   }
 
   /** Returns the number of partitions that the topics that are read have, or should have. */
-  private int partitionsRead(Map<String, TopicDescription> existing) {
-    return counts(existing).stream().reduce(settings.topics().partitions(), Math::max);
+  private int partitionsRead() {
+    return counts().stream().reduce(settings.topics().partitions(), Math::max);
   }
 
-  private List<TopicDifference> partitions(Map<String, TopicDescription> existing)
+  private Optional<TopicDifference> partitions(Topic<?> topic, TopicDescription description)
       throws InterruptedException {
-    int most = partitionsRead(existing);
-    List<Integer> counts = counts(existing);
-    List<TopicDifference> differences = new ArrayList<>();
-    for (Topic<?> topic : topics.all()) {
-      TopicDescription description = existing.get(topic.name());
-      if (description == null) {
-        continue;
-      }
-      int found = description.partitions().size();
-      boolean refused = read.contains(topic) && found < most;
-      int wanted = refused ? most : settings.topics().partitions();
-      if (found != wanted) {
-        differences.add(
+    int found = description.partitions().size();
+    int most = partitionsRead();
+    boolean refused = read.contains(topic.name()) && found < most;
+    int wanted = refused ? most : settings.topics().partitions();
+    return found == wanted
+        ? Optional.empty()
+        : Optional.of(
             new TopicDifference(
                 topic.name(),
                 "partitions",
                 Integer.toString(found),
                 Integer.toString(wanted),
                 refused,
-                partitionsBecause(refused, counts),
+                partitionsBecause(refused),
                 refused
-                    ? remedy(description, most, counts)
-                    : read.contains(topic)
+                    ? remedy(description, most)
+                    : read.contains(topic.name())
                         ? "in the settings file: topics.partitions=" + found
                         : "none needed: topics that are only written may have any number of partitions"));
-      }
-    }
-    return differences;
   }
 
-  private static String partitionsBecause(boolean refused, List<Integer> counts) {
+  private String partitionsBecause(boolean refused) {
     if (!refused) {
       return "topics.partitions";
     }
-    return counts.size() > 1
+    return counts().size() > 1
         ? "all topics that are read must have the same number of partitions"
         : "topics.partitions, and a workload stays on its partition";
   }
 
-  private String remedy(TopicDescription topic, int wanted, List<Integer> counts)
-      throws InterruptedException {
+  private String remedy(TopicDescription topic, int wanted) throws InterruptedException {
+    Set<Integer> counts = counts();
     if (!written(topic)) {
       return "kafka-topics.sh %s --alter --topic %s --partitions %d"
           .formatted(TopicRules.connection(settings), topic.name(), wanted);
@@ -266,7 +254,7 @@ public final class TopicCheck {
     return "in the settings file: %s (%s has records; with more partitions, a workload's next record could go to another partition)"
         .formatted(
             counts.size() == 1
-                ? "topics.partitions=" + counts.get(0)
+                ? "topics.partitions=" + counts.iterator().next()
                 : "another topics.prefix, to start over",
             topic.name());
   }
@@ -283,26 +271,29 @@ public final class TopicCheck {
     return ends.values().stream().anyMatch(end -> end.offset() > 0);
   }
 
-  private TopicDifference replication(Topic<?> topic, int copies) {
-    return new TopicDifference(
-        topic.name(),
-        "replication",
-        Integer.toString(copies),
-        Integer.toString(settings.topics().replication()),
-        false,
-        "topics.replication",
-        "kafka-reassign-partitions.sh %s, or in the settings file: topics.replication=%d"
-            .formatted(TopicRules.connection(settings), copies));
+  private Optional<TopicDifference> replication(Topic<?> topic, int copies) {
+    int wanted = settings.topics().replication();
+    return copies == wanted
+        ? Optional.empty()
+        : Optional.of(
+            new TopicDifference(
+                topic.name(),
+                "replication",
+                Integer.toString(copies),
+                Integer.toString(wanted),
+                false,
+                "topics.replication",
+                "kafka-reassign-partitions.sh %s, or in the settings file: topics.replication=%d"
+                    .formatted(TopicRules.connection(settings), copies)));
   }
 
   /**
-   * Creates missing topics; returns whether there were any.
+   * Creates missing topics.
    *
    * @param isTrial whether only to ask if the cluster would
    */
-  private boolean create(Map<String, TopicDescription> existing, boolean isTrial)
-      throws InterruptedException {
-    int most = partitionsRead(existing);
+  private void create(boolean isTrial) throws InterruptedException {
+    int most = partitionsRead();
     for (Topic<?> topic : topics.all()) {
       if (!existing.containsKey(topic.name())) {
         if (!isTrial && topic.equals(topics.of(QUARANTINE))) {
@@ -312,12 +303,11 @@ public final class TopicCheck {
             newTopic(
                 settings,
                 topic.name(),
-                read.contains(topic) ? most : settings.topics().partitions(),
+                read.contains(topic.name()) ? most : settings.topics().partitions(),
                 TopicRules.created(topic, settings.connection().kafka())),
             isTrial);
       }
     }
-    return existing.size() < topics.all().size();
   }
 
   /** Returns a topic to create, with the replicas of the settings. */
@@ -355,15 +345,6 @@ public final class TopicCheck {
         "%s Start more brokers, or set topics.replication=%d; topics keep the replicas that they are created with."
             .formatted(refused.getMessage(), brokers),
         refused);
-  }
-
-  private Map<String, TopicDescription> awaitAll() throws InterruptedException {
-    Map<String, TopicDescription> existing = existing();
-    for (int i = 0; existing.size() < topics.all().size() && i < ATTEMPTS; i++) {
-      Thread.sleep(PAUSE_MS);
-      existing = existing();
-    }
-    return existing;
   }
 
   private Map<String, TopicDescription> existing() throws InterruptedException {

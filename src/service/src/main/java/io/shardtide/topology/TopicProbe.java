@@ -1,8 +1,6 @@
 package io.shardtide.topology;
 
 import io.shardtide.config.ServiceSettings;
-import io.shardtide.wire.Topic;
-import io.shardtide.wire.Topics;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -52,17 +50,11 @@ final class TopicProbe {
       List<String> grown) {
     static final TopicState UNKNOWN = new TopicState(0, 0, List.of(), Set.of(), List.of());
 
-    TopicState {
-      unwritable = List.copyOf(unwritable);
-      deleted = Set.copyOf(deleted);
-      grown = List.copyOf(grown);
-    }
-
     /** Returns what stops the planner, and what to do; empty if nothing does. */
     Optional<String> problem() {
       if (!deleted.isEmpty()) {
         return Optional.of(
-            "Somebody deleted %s. Follow docs/OPERATING.md, %s was deleted; this planner is DOWN until it is restarted."
+            "Somebody deleted %s. Follow docs/RUNBOOK.md, %s was deleted; this planner is DOWN until it is restarted."
                 .formatted(
                     deleted.stream().sorted().collect(Collectors.joining(", ")),
                     deleted.stream().anyMatch(topic -> topic.endsWith(CHANGELOG))
@@ -71,7 +63,7 @@ final class TopicProbe {
       }
       if (!grown.isEmpty()) {
         return Optional.of(
-            "Somebody added partitions: %s. Keys now belong to other partitions than their state. Stop publishers and planners, and follow docs/OPERATING.md, Partitions were added; do not run StreamsResetter, which deletes the state."
+            "Somebody added partitions: %s. Keys now belong to other partitions than their state. Stop publishers and planners, and follow docs/RUNBOOK.md, Partitions were added; do not run StreamsResetter, which deletes the state."
                 .formatted(String.join(", ", grown)));
       }
       if (!unwritable.isEmpty()) {
@@ -90,17 +82,14 @@ final class TopicProbe {
   TopicProbe(Admin admin, ServiceSettings settings) {
     this.admin = admin;
     owned = owned(settings);
-    read =
-        TopicCheck.read(Topics.inUse(settings.topics().prefix(), settings.extensions())).stream()
-            .map(Topic::name)
-            .collect(Collectors.toSet());
+    read = TopicCheck.read(settings.topicsInUse());
   }
 
   /** Returns the names of a planner's topics and changelogs. */
   static Set<String> owned(ServiceSettings settings) {
     String prefix = settings.topics().prefix();
     Set<String> owned = StoreName.changelogs(settings.extensions(), prefix);
-    Topics.inUse(prefix, settings.extensions()).all().forEach(topic -> owned.add(topic.name()));
+    settings.topicsInUse().all().forEach(topic -> owned.add(topic.name()));
     return owned;
   }
 

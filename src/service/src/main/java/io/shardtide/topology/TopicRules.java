@@ -5,12 +5,11 @@ import io.shardtide.config.ShellWord;
 import io.shardtide.wire.Topic;
 import io.shardtide.wire.TopicType.Retention;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.TopicConfig;
@@ -108,11 +107,9 @@ record TopicRules(
 
   private List<TopicDifference> check(
       Retention retention, int maxMessageBytes, int leastMessageBytes) {
-    Set<String> cleanup = new TreeSet<>();
-    Arrays.stream(value(TopicConfig.CLEANUP_POLICY_CONFIG).split(",", -1))
-        .map(String::strip)
-        .filter(policy -> !policy.isEmpty())
-        .forEach(cleanup::add);
+    Set<String> cleanup =
+        new HashSet<>(List.of(value(TopicConfig.CLEANUP_POLICY_CONFIG).strip().split("\\s*,\\s*")));
+    cleanup.remove("");
     String compact = TopicConfig.CLEANUP_POLICY_COMPACT;
     boolean isLatest = retention == Retention.LATEST;
     if (isLatest ? !cleanup.equals(Set.of(compact)) : cleanup.contains(compact)) {

@@ -4,11 +4,7 @@ import io.shardtide.wire.Registry;
 import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.Map;
-import java.util.Set;
-import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.streams.AutoOffsetReset;
@@ -16,7 +12,6 @@ import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.processor.api.Record;
-import org.apache.kafka.streams.state.StoreBuilder;
 
 /**
  * Builds the topologies as {@link TopologyName} declares them: one processor, topics that it reads
@@ -53,7 +48,7 @@ public final class Topologies {
       TopologyName name,
       Topics topics,
       Registry registry,
-      Supplier<Processor<byte[], byte[], String, Object>> processor) {
+      ProcessorSupplier<byte[], byte[], String, Object> processor) {
     Topology topology = new Topology();
     for (TopicType<?> type : name.follows()) {
       topology.addSource(
@@ -66,20 +61,9 @@ public final class Topologies {
     }
     topology.addProcessor(
         name.toString(),
-        new ProcessorSupplier<byte[], byte[], String, Object>() {
-          @Override
-          public Processor<byte[], byte[], String, Object> get() {
-            return processor.get();
-          }
-
-          @Override
-          public Set<StoreBuilder<?>> stores() {
-            return StoreName.of(name).stream()
-                .map(StoreName::builder)
-                .collect(Collectors.toCollection(LinkedHashSet::new));
-          }
-        },
+        processor,
         name.follows().stream().map(TopologyName::source).toArray(String[]::new));
+    StoreName.of(name).forEach(store -> topology.addStateStore(store.builder(), name.toString()));
     for (TopicType<?> type : name.writes()) {
       topology.addSink(
           TopologyName.sink(type),

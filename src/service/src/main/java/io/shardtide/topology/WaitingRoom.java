@@ -7,7 +7,6 @@ import io.shardtide.workload.HeldRecord;
 import io.shardtide.workload.Quarantine;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.EnumMap;
@@ -29,8 +28,7 @@ import org.apache.kafka.streams.state.Stores;
 /**
  * A task's records that cannot be handled yet, by key and in the order of arrival, and its keys in
  * quarantine; in memory, logged to Kafka. Under a key is its {@link Quarantine}, under a separator
- * and a number a {@link HeldRecord}; no key begins with a separator. Planners before wrote those of
- * a key in quarantine under the key, a separator and a number.
+ * and a number a {@link HeldRecord}; no key begins with a separator.
  *
  * <p>Other threads may call {@link #all} and {@link #records} alone.
  */
@@ -156,25 +154,17 @@ final class WaitingRoom {
     for (Reason reason : Reason.values()) {
       paces.put(reason, new Pace());
     }
-    // Of a key, those that are stored with it came before.
-    List<String> numbered = new ArrayList<>();
-    List<String> keyed = new ArrayList<>();
+    Map<String, HeldRecord> numbered = new LinkedHashMap<>();
     store.forEach(
         (key, value) -> {
           if (key.startsWith(PREFIX)) {
-            numbered.add(key);
+            numbered.put(key, record(value));
             next = Long.parseLong(key.substring(PREFIX.length())) + 1;
-          } else if (key.indexOf(KeyedStore.SEPARATOR) < 0) {
-            quarantines.put(key, QUARANTINES.deserializer().deserialize(this.name, value));
           } else {
-            keyed.add(key);
+            quarantines.put(key, QUARANTINES.deserializer().deserialize(this.name, value));
           }
         });
-    keyed.addAll(numbered);
-    for (String storeKey : keyed) {
-      HeldRecord record = record(store.get(storeKey, "").orElseThrow());
-      count(storeKey, record, isHeld(key(record)));
-    }
+    numbered.forEach((key, record) -> count(key, record, isHeld(key(record))));
     waiting.forEach(
         (key, of) -> {
           if (!of.arriving.isEmpty()) {

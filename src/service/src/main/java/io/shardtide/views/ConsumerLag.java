@@ -9,16 +9,15 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
-import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
-import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.TopicPartition;
 
 /** Consumer lag of the planner on workload-changes; queried without blocking. */
 final class ConsumerLag implements AutoCloseable {
-  private static final long TIMEOUT_SECONDS = 10;
+  private static final int TIMEOUT_MS = 10_000;
 
   private final Admin admin;
   private final EndOffsets endOffsets;
@@ -40,17 +39,21 @@ final class ConsumerLag implements AutoCloseable {
   OptionalLong now() {
     if (pending.isDone()) {
       last = pending.exceptionally(e -> OptionalLong.empty()).join();
-      pending = query();
+      pending =
+          CompletableFuture.supplyAsync(this::query).orTimeout(TIMEOUT_MS, TimeUnit.MILLISECONDS);
     }
     return last;
   }
 
-  private CompletableFuture<OptionalLong> query() {
-    return future(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata())
-        .thenCompose(this::lag);
-  }
-
-  private CompletableFuture<OptionalLong> lag(Map<TopicPartition, OffsetAndMetadata> committed) {
+  private OptionalLong query() {
+    Map<TopicPartition, OffsetAndMetadata> committed =
+        admin
+            .listConsumerGroupOffsets(
+                group, new ListConsumerGroupOffsetsOptions().timeoutMs(TIMEOUT_MS))
+            .partitionsToOffsetAndMetadata()
+            .toCompletionStage()
+            .toCompletableFuture()
+            .join();
     Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
     committed.forEach(
         (partition, offset) -> {
@@ -58,29 +61,13 @@ final class ConsumerLag implements AutoCloseable {
             ends.put(partition, OffsetSpec.latest());
           }
         });
-    if (ends.isEmpty()) {
-      return CompletableFuture.completedFuture(OptionalLong.empty());
-    }
-    return CompletableFuture.supplyAsync(() -> endOffsets.list(ends, new ListOffsetsOptions()))
-        .orTimeout(TIMEOUT_SECONDS, TimeUnit.SECONDS)
-        .thenApply(
-            offsets ->
-                OptionalLong.of(
-                    offsets.entrySet().stream()
-                        .mapToLong(e -> lag(e.getValue(), committed.get(e.getKey())))
-                        .sum()));
-  }
-
-  private static long lag(
-      ListOffsetsResult.ListOffsetsResultInfo end, OffsetAndMetadata committed) {
-    return Math.max(0, end.offset() - committed.offset());
-  }
-
-  private static <T> CompletableFuture<T> future(KafkaFuture<T> query) {
-    return query
-        .toCompletionStage()
-        .toCompletableFuture()
-        .orTimeout(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+    return ends.isEmpty()
+        ? OptionalLong.empty()
+        : OptionalLong.of(
+            endOffsets.list(ends, new ListOffsetsOptions()).entrySet().stream()
+                .mapToLong(e -> e.getValue().offset() - committed.get(e.getKey()).offset())
+                .map(lag -> Math.max(0, lag))
+                .sum());
   }
 
   @Override

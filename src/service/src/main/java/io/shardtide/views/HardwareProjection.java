@@ -1,6 +1,5 @@
 package io.shardtide.views;
 
-import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.state.DriftAlarm;
 import io.shardtide.state.ModelDecision;
@@ -28,10 +27,10 @@ final class HardwareProjection {
   private static final String CARD_ERROR = "test.compute.mape";
 
   private final String hardware;
-  private final ResidualHistory residuals = new ResidualHistory();
+  final ResidualHistory residuals = new ResidualHistory();
   private final Deque<PublishedModel> models = new ArrayDeque<>();
-  private final Deque<ModelDecision> decisions = new ArrayDeque<>();
-  private final Deque<DriftAlarm> alarms = new ArrayDeque<>();
+  final Deque<ModelDecision> decisions = new ArrayDeque<>();
+  final Deque<DriftAlarm> alarms = new ArrayDeque<>();
 
   HardwareProjection(String hardware) {
     this.hardware = hardware;
@@ -55,22 +54,6 @@ final class HardwareProjection {
   /** Returns whether a model is one of this hardware's, and was trained on simulated costs. */
   boolean isSimulated(String modelId) {
     return models.stream().anyMatch(m -> m.simulated() && m.modelId().equals(modelId));
-  }
-
-  void apply(ModelDecision decision) {
-    Recent.add(decisions, decision, KEPT);
-  }
-
-  void apply(DriftAlarm alarm) {
-    Recent.add(alarms, alarm, KEPT);
-  }
-
-  void apply(CostSample sample) {
-    residuals.apply(sample);
-  }
-
-  void closeMeasurements() {
-    residuals.closeMeasurements();
   }
 
   /**

@@ -18,7 +18,7 @@ final class KnownWorkloads {
   private final Map<String, WorkloadProjection> workloads = new TreeMap<>();
 
   /** Workloads that no compacted topic has: not yet, no longer, or never. */
-  private final Map<String, WorkloadProjection> unknown = new HashMap<>();
+  final Map<String, WorkloadProjection> unknown = new HashMap<>();
 
   /** Those that were unknown when {@link #forgetUnknown} was called last. */
   private Set<String> longUnknown = Set.of();
@@ -74,11 +74,6 @@ final class KnownWorkloads {
 
   Collection<WorkloadProjection> all() {
     return workloads.values();
-  }
-
-  /** Returns how many are unknown. */
-  int unknown() {
-    return unknown.size();
   }
 
   /** Returns the ids of the workloads that changed, or ceased to exist, since the last call. */

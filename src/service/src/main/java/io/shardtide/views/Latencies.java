@@ -18,17 +18,11 @@ final class Latencies {
   /** Changes without a plan that are kept; one plan may answer several. */
   private static final int MAX_PENDING = 20_000;
 
-  private final Map<SourcePosition, Instant> changes =
-      new LinkedHashMap<>() {
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<SourcePosition, Instant> eldest) {
-          return size() > MAX_PENDING;
-        }
-      };
+  private final Map<SourcePosition, Instant> changes = new LinkedHashMap<>();
   private final Deque<Double> latenciesMs = new ArrayDeque<>();
 
   void changed(SourcePosition at, Instant writtenAt) {
-    changes.put(at, writtenAt);
+    Recent.put(changes, at, writtenAt, MAX_PENDING);
   }
 
   /**

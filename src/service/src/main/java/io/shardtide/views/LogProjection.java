@@ -34,7 +34,7 @@ import java.util.TreeMap;
 import java.util.function.Consumer;
 
 /** Projection of the log that the views show, bounded in size. Thread-safe. */
-final class LogProjection {
+public final class LogProjection {
   /** How many of the latest events are kept. */
   static final int EVENTS = 500;
 
@@ -50,7 +50,7 @@ final class LogProjection {
   /** How many of the latest models are kept to compute costs of tables. */
   private static final int MODELS = 64;
 
-  private final KnownWorkloads workloads = new KnownWorkloads();
+  final KnownWorkloads workloads = new KnownWorkloads();
   private final Map<String, HardwareProjection> hardware = new TreeMap<>();
   private final Map<String, CostEvaluator> evaluators = new LinkedHashMap<>();
   private final Deque<LogEvent> events = new ArrayDeque<>();
@@ -101,7 +101,7 @@ final class LogProjection {
 
   synchronized void apply(SourcePosition at, Instant writtenAt, WorkloadChange event) {
     latencies.changed(at, writtenAt);
-    workloads.changed(event.workloadId()).changed(writtenAt);
+    workloads.changed(event.workloadId()).changedAt = Optional.of(writtenAt);
     logEvent(
         EventKind.CHANGE, writtenAt, event.workloadId(), LogEvent.describe(event), event.source());
   }
@@ -149,12 +149,12 @@ final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, CostSample sample) {
-    hardware(sample.hardware()).apply(sample);
+    hardware(sample.hardware()).residuals.apply(sample);
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, DriftAlarm alarm) {
-    hardware(alarm.hardware()).apply(alarm);
-    workloads.changed(alarm.workloadId()).apply(alarm);
+    Recent.add(hardware(alarm.hardware()).alarms, alarm, HardwareProjection.KEPT);
+    workloads.changed(alarm.workloadId()).alarm = Optional.of(alarm);
     logEvent(
         EventKind.ALARM,
         writtenAt,
@@ -164,7 +164,7 @@ final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, ModelDecision decision) {
-    hardware(decision.hardware()).apply(decision);
+    Recent.add(hardware(decision.hardware()).decisions, decision, HardwareProjection.KEPT);
     logEvent(
         EventKind.MODEL,
         writtenAt,
@@ -185,7 +185,8 @@ final class LogProjection {
   }
 
   synchronized void apply(SourcePosition at, Instant writtenAt, TableForecasts forecasts) {
-    workloads.changed(forecasts.workloadId()).apply(WorkloadForecasts.of(forecasts));
+    workloads.changed(forecasts.workloadId()).forecasts =
+        Optional.of(WorkloadForecasts.of(forecasts));
   }
 
   /** Applies a tombstone of a compacted topic. */
@@ -217,7 +218,7 @@ final class LogProjection {
 
   /** Returns the updates since the last call. */
   synchronized List<ViewUpdate> drainUpdates() {
-    hardware.values().forEach(HardwareProjection::closeMeasurements);
+    hardware.values().forEach(known -> known.residuals.closeMeasurements());
     List<ViewUpdate> updates = new ArrayList<>();
     newEvents.forEach(event -> updates.add(new ViewUpdate("event", Optional.empty(), event)));
     for (String id : workloads.drainChanged()) {
@@ -248,11 +249,13 @@ final class LogProjection {
     return hardware.values().stream().anyMatch(known -> known.isSimulated(modelId));
   }
 
-  synchronized List<WorkloadRow> rows() {
+  /** Returns all workloads, by id. */
+  public synchronized List<WorkloadRow> rows() {
     return workloads.all().stream().map(this::row).toList();
   }
 
-  synchronized List<LogEvent> events() {
+  /** Returns the latest events, the oldest first. */
+  public synchronized List<LogEvent> events() {
     return List.copyOf(events);
   }
 
@@ -267,29 +270,25 @@ final class LogProjection {
         .map(
             w ->
                 new WorkloadView(
-                    row(w),
-                    w.cluster(),
-                    w.infeasible(),
-                    w.plans(),
-                    w.measured(),
-                    w.forecasts(),
-                    pool));
+                    row(w), w.cluster, w.infeasible(), w.plans(), w.measured(), w.forecasts, pool));
+  }
+
+  /** Returns the workload of a plan; empty if it is not one of the latest. */
+  public Optional<String> workloadOf(String planId) {
+    return plan(planId).map(plan -> plan.summary().workloadId());
   }
 
   synchronized Optional<WorkloadProjection.LocatedPlan> plan(String planId) {
     return workloads.all().stream().flatMap(w -> w.plan(planId).stream()).findFirst();
   }
 
-  synchronized Optional<PlanSummary> summary(String planId) {
-    return workloads.all().stream().flatMap(w -> w.summary(planId).stream()).findFirst();
-  }
-
-  synchronized Optional<List<TableRow>> tables(String workloadId) {
+  /** Returns a workload's tables as they are now, by name; empty if it does not exist. */
+  public synchronized Optional<List<TableRow>> tables(String workloadId) {
     return workloads
         .get(workloadId)
         .map(
             workload ->
-                workload.tables().values().stream()
+                workload.tables.values().stream()
                     .map(table -> TableRow.of(table.table(), aloneMs(table)))
                     .toList());
   }
@@ -310,16 +309,12 @@ final class LogProjection {
   synchronized Optional<Long> bytes(String workloadId, Overlap part, int groupSize, int ranks) {
     return workloads
         .get(workloadId)
-        .map(workload -> workload.tables().get(part.table()))
+        .map(workload -> workload.tables.get(part.table()))
         .map(known -> part.region().bytes(known.table()) * part.receivers(groupSize, ranks));
   }
 
-  /** Returns how many workloads other topics name that no compacted topic has. */
-  synchronized int unknown() {
-    return workloads.unknown();
-  }
-
-  synchronized List<LearningView> learning() {
+  /** Returns models, decisions, alarms and residuals, by hardware. */
+  public synchronized List<LearningView> learning() {
     return hardware.entrySet().stream()
         .map(e -> e.getValue().view(workloadsOn(e.getKey())))
         .toList();
@@ -327,7 +322,7 @@ final class LogProjection {
 
   private Collection<WorkloadProjection> workloadsOn(String name) {
     return workloads.all().stream()
-        .filter(w -> w.cluster().filter(c -> c.hardware().equals(name)).isPresent())
+        .filter(w -> w.cluster.filter(c -> c.hardware().equals(name)).isPresent())
         .toList();
   }
 }

@@ -11,15 +11,17 @@ import io.shardtide.log.TopicReader;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
-import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.SourcePosition;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.common.KafkaException;
@@ -36,7 +38,7 @@ final class PlanReader implements AutoCloseable {
   /** How long no other request waits for a cluster or registry that did not answer. */
   private static final long PAUSE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  private final Reading reading;
+  private final Function<SourcePosition, Optional<ShardingPlan>> reading;
   private final LongSupplier nanoTime;
   private final Runnable close;
   private final Map<String, ShardingPlan> kept =
@@ -51,65 +53,48 @@ final class PlanReader implements AutoCloseable {
   private Optional<RuntimeException> failure = Optional.empty();
   private long failedNanos;
 
-  /** Reads the record at a position. */
-  @FunctionalInterface
-  interface Reading {
-    /** Returns its plan; empty if it is not there any more. */
-    Optional<ShardingPlan> at(SourcePosition position);
-  }
-
-  private PlanReader(LogReading reading) {
-    this(reading, System::nanoTime, reading.reader::close);
-  }
-
-  PlanReader(Endpoint endpoint, Registry registry) {
-    this(new LogReading(endpoint, registry));
-  }
-
   /**
-   * @param reading reads records
+   * @param reading returns the plan at a position; empty if it is not there any more
    * @param nanoTime monotonic time, in nanoseconds from any origin
    * @param close runs when this is closed
    */
-  PlanReader(Reading reading, LongSupplier nanoTime, Runnable close) {
+  PlanReader(
+      Function<SourcePosition, Optional<ShardingPlan>> reading,
+      LongSupplier nanoTime,
+      Runnable close) {
     this.reading = reading;
     this.nanoTime = nanoTime;
     this.close = close;
   }
 
-  /** Reads from Kafka. */
-  private static final class LogReading implements Reading {
-    private final TopicReader reader;
-    private Optional<ShardingPlan> found = Optional.empty();
-
-    LogReading(Endpoint endpoint, Registry registry) {
-      reader =
-          new TopicReader(
-              endpoint.clients(
-                  Map.of(),
-                  Map.of(
-                      ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
-                      1,
-                      ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
-                      TIMEOUT_MS)),
-              registry);
-      for (Topic<ShardingPlan> topic :
-          List.of(endpoint.topics().of(SHARDING_PLANS), endpoint.topics().of(CURRENT_PLANS))) {
-        reader.handle(
-            topic,
-            StartPosition.BEGINNING,
-            (position, writtenAt, plan) -> found = Optional.of(plan));
-      }
+  /** Returns a reader of the plans on Kafka. */
+  static PlanReader of(Endpoint endpoint, Registry registry) {
+    Map<String, Object> clients =
+        endpoint.clients(
+            Map.of(),
+            Map.of(
+                ConsumerConfig.MAX_POLL_RECORDS_CONFIG,
+                1,
+                ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
+                TIMEOUT_MS));
+    TopicReader reader = new TopicReader(clients, registry);
+    List<ShardingPlan> found = new ArrayList<>();
+    for (TopicType<ShardingPlan> type : List.of(SHARDING_PLANS, CURRENT_PLANS)) {
+      reader.handle(
+          endpoint.topics().of(type),
+          StartPosition.BEGINNING,
+          (position, writtenAt, plan) -> found.add(plan));
     }
-
-    @Override
-    public Optional<ShardingPlan> at(SourcePosition position) {
-      found = Optional.empty();
-      reader.readRange(
-          new TopicPartition(position.topic(), position.partition()),
-          new OffsetRange(position.offset(), position.offset() + 1));
-      return found;
-    }
+    return new PlanReader(
+        position -> {
+          found.clear();
+          reader.readRange(
+              new TopicPartition(position.topic(), position.partition()),
+              new OffsetRange(position.offset(), position.offset() + 1));
+          return found.stream().findFirst();
+        },
+        System::nanoTime,
+        reader::close);
   }
 
   /**
@@ -135,7 +120,7 @@ final class PlanReader implements AutoCloseable {
     }
     Optional<ShardingPlan> found;
     try {
-      found = reading.at(position);
+      found = reading.apply(position);
       failure = Optional.empty();
     } catch (KafkaException | ClusterUnavailableException | RegistryUnavailableException e) {
       failure = Optional.of(e);

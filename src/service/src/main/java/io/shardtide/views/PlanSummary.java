@@ -75,11 +75,6 @@ public record PlanSummary(
     double searchMillis,
     Optional<PlanStatus> fate) {
 
-  /** Copies mutable components. */
-  public PlanSummary {
-    slow = List.copyOf(slow);
-  }
-
   /** Oldest first. */
   static final Comparator<PlanSummary> ORDER =
       Comparator.comparingLong(PlanSummary::generation)

@@ -14,7 +14,7 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 
 /** Projection of the topics of pools. Thread-safe. */
-final class PoolsProjection {
+public final class PoolsProjection {
   private final Predicate<String> simulated;
   private final Map<String, PoolProjection> pools = new TreeMap<>();
   private final Set<String> changed = new LinkedHashSet<>();
@@ -60,14 +60,16 @@ final class PoolsProjection {
     return updates;
   }
 
-  synchronized List<PoolRow> rows() {
+  /** Returns all pools, by id. */
+  public synchronized List<PoolRow> rows() {
     return pools.values().stream()
         .filter(PoolProjection::exists)
         .map(pool -> pool.row(simulated))
         .toList();
   }
 
-  synchronized Optional<PoolView> pool(String poolId) {
+  /** Returns a pool; empty if it does not exist. */
+  public synchronized Optional<PoolView> pool(String poolId) {
     return Optional.ofNullable(pools.get(poolId))
         .filter(PoolProjection::exists)
         .map(pool -> pool.view(simulated));

@@ -16,7 +16,7 @@ final class Recent {
   }
 
   /** Puts a value last; removes the first one above the number. The map keeps the order. */
-  static <V> void put(Map<String, V> kept, String key, V value, int most) {
+  static <K, V> void put(Map<K, V> kept, K key, V value, int most) {
     kept.remove(key);
     kept.put(key, value);
     if (kept.size() > most) {

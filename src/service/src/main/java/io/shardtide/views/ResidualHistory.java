@@ -93,14 +93,9 @@ public final class ResidualHistory {
       }
     } else if (sample.cost() instanceof CostSample.StepCommunication cost) {
       CostComparison comparison = new CostComparison(cost.predicted(), cost.measured());
-      add(
-          sample,
-          CostQuantity.FORWARD,
-          comparison.residuals(CostQuantity.FORWARD, new TreeMap<>()));
-      add(
-          sample,
-          CostQuantity.BACKWARD,
-          comparison.residuals(CostQuantity.BACKWARD, new TreeMap<>()));
+      for (CostQuantity quantity : List.of(CostQuantity.FORWARD, CostQuantity.BACKWARD)) {
+        add(sample, quantity, comparison.residuals(quantity, new TreeMap<>()));
+      }
     }
   }
 

@@ -17,6 +17,7 @@ import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
 import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+import static java.util.Map.entry;
 
 import io.shardtide.client.Endpoint;
 import io.shardtide.log.RecordHandler;
@@ -33,16 +34,39 @@ import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 
 /**
  * What the dashboard shows, kept up to date from the log. Each instance reads all partitions, and
  * so serves all workloads. Thread-safe.
  */
 public final class Views implements AutoCloseable {
+  /** What a GET request selects by its parameters, all of which are required. */
+  @FunctionalInterface
+  public interface Query {
+    /** Returns what is written as JSON; empty if it does not exist. */
+    Optional<?> run(Views views, UnaryOperator<String> parameter) throws IOException;
+  }
+
+  /** What the dashboard gets, by the path at which it is served. */
+  public static final Map<String, Query> QUERIES =
+      Map.ofEntries(
+          entry("/api/workloads", (views, of) -> Optional.of(views.log().rows())),
+          entry("/api/workload", (views, of) -> views.workload(of.apply("id"))),
+          entry("/api/tables", (views, of) -> views.log().tables(of.apply("workload"))),
+          entry("/api/plan", (views, of) -> views.plan(of.apply("id"))),
+          entry("/api/diff", (views, of) -> views.diff(of.apply("earlier"), of.apply("later"))),
+          entry("/api/pools", (views, of) -> Optional.of(views.pools().rows())),
+          entry("/api/pool", (views, of) -> views.pools().pool(of.apply("id"))),
+          entry("/api/learning", (views, of) -> Optional.of(views.log().learning())),
+          entry("/api/events", (views, of) -> Optional.of(views.log().events())),
+          entry("/api/statistics", (views, of) -> Optional.of(views.statistics())));
+
   /** Interval between updates of the listeners. */
   private static final Duration UPDATES = Duration.ofMillis(100);
 
@@ -81,7 +105,7 @@ public final class Views implements AutoCloseable {
     registry = endpoint.connectRegistry();
     projection = new LogProjection();
     pools = new PoolsProjection(projection::isSimulated);
-    plans = new PlanReader(endpoint, registry);
+    plans = PlanReader.of(endpoint, registry);
     lag = new ConsumerLag(endpoint);
     statistics = projection.statistics(lag.now(), false);
     recent =
@@ -193,7 +217,7 @@ public final class Views implements AutoCloseable {
     projection.delete(
         key.workloadId(),
         workload ->
-            key.table().ifPresentOrElse(workload::tableDropped, workload::predictionsDeleted));
+            key.table().ifPresentOrElse(workload.tables::remove, workload::predictionsDeleted));
   }
 
   private void notifyListeners(ViewUpdate update) {
@@ -220,14 +244,9 @@ public final class Views implements AutoCloseable {
     return statistics;
   }
 
-  /** Returns all workloads, by id. */
-  public List<WorkloadRow> workloads() {
-    return projection.rows();
-  }
-
-  /** Returns the latest events, the oldest first. */
-  public List<LogEvent> events() {
-    return projection.events();
+  /** Returns what is known of workloads and hardware. */
+  public LogProjection log() {
+    return projection;
   }
 
   /** Returns a workload; empty if it does not exist. */
@@ -235,29 +254,9 @@ public final class Views implements AutoCloseable {
     return projection.workload(workloadId, pools.share(workloadId));
   }
 
-  /** Returns all pools, by id; none if they are not read. */
-  public List<PoolRow> pools() {
-    return pools.rows();
-  }
-
-  /** Returns a pool; empty if it does not exist. */
-  public Optional<PoolView> pool(String poolId) {
-    return pools.pool(poolId);
-  }
-
-  /** Returns a workload's tables as they are now, by name; empty if it does not exist. */
-  public Optional<List<TableRow>> tables(String workloadId) {
-    return projection.tables(workloadId);
-  }
-
-  /** Returns models, decisions, alarms and residuals, by hardware. */
-  public List<LearningView> learning() {
-    return projection.learning();
-  }
-
-  /** Returns the summary of a plan; empty if it is not one of the latest. */
-  public Optional<PlanSummary> summary(String planId) {
-    return projection.summary(planId);
+  /** Returns the pools; none if they are not read. */
+  public PoolsProjection pools() {
+    return pools;
   }
 
   /**

@@ -37,12 +37,12 @@ final class WorkloadProjection {
   private final Map<String, LocatedPlan> plans = new HashMap<>();
   private final Map<String, PlanStatus> states = new HashMap<>();
   private final Deque<MeasuredStep> measured = new ArrayDeque<>();
-  private final TreeMap<String, TableSummary> tables = new TreeMap<>();
-  private Optional<ClusterSpec> cluster = Optional.empty();
-  private Optional<Instant> changedAt = Optional.empty();
+  final TreeMap<String, TableSummary> tables = new TreeMap<>();
+  Optional<ClusterSpec> cluster = Optional.empty();
+  Optional<Instant> changedAt = Optional.empty();
   private Optional<InfeasibleWorkload> infeasible = Optional.empty();
-  private Optional<DriftAlarm> alarm = Optional.empty();
-  private Optional<WorkloadForecasts> forecasts = Optional.empty();
+  Optional<DriftAlarm> alarm = Optional.empty();
+  Optional<WorkloadForecasts> forecasts = Optional.empty();
   private Optional<PlanSummary> latest = Optional.empty();
   private long generation;
   private long clusterGeneration;
@@ -130,10 +130,6 @@ final class WorkloadProjection {
     }
   }
 
-  void tableDropped(String table) {
-    tables.remove(table);
-  }
-
   /** The tombstone of the workload's own record; those of its tables are on other partitions. */
   void predictionsDeleted() {
     hasOwnRecord = false;
@@ -152,46 +148,17 @@ final class WorkloadProjection {
     }
   }
 
-  void apply(DriftAlarm raised) {
-    alarm = Optional.of(raised);
-  }
-
-  void apply(WorkloadForecasts newest) {
-    forecasts = Optional.of(newest);
-  }
-
   /** The tombstone of the workload on current-forecasts. */
   void forecastsDeleted() {
     forecasts = Optional.empty();
-  }
-
-  void changed(Instant writtenAt) {
-    changedAt = Optional.of(writtenAt);
   }
 
   Optional<LocatedPlan> plan(String planId) {
     return Optional.ofNullable(plans.get(planId));
   }
 
-  /** Returns a plan with what is known of it besides; empty if it is not kept. */
-  Optional<PlanSummary> summary(String planId) {
-    return plan(planId).map(plan -> complete(plan.summary()));
-  }
-
-  Optional<ClusterSpec> cluster() {
-    return cluster;
-  }
-
   Optional<InfeasibleWorkload> infeasible() {
     return infeasible.filter(i -> i.generation() > plannedGeneration());
-  }
-
-  Optional<WorkloadForecasts> forecasts() {
-    return forecasts;
-  }
-
-  Map<String, TableSummary> tables() {
-    return tables;
   }
 
   List<MeasuredStep> measured() {
@@ -266,25 +233,25 @@ final class WorkloadProjection {
         .toList();
   }
 
-  private record Problem(WorkloadHealth health, Optional<String> text) {}
+  private record Problem(WorkloadHealth health, Optional<String> text) {
+    Problem(WorkloadHealth health, String text) {
+      this(health, Optional.of(text));
+    }
+  }
 
   private Problem problem() {
     if (infeasible().isPresent()) {
       InfeasibleWorkload unplanned = infeasible().get();
       return new Problem(
           WorkloadHealth.DOES_NOT_FIT,
-          Optional.of(
-              "Generation %d %s"
-                  .formatted(unplanned.generation(), unplanned.shortfall().describe())));
+          "Generation %d %s".formatted(unplanned.generation(), unplanned.shortfall().describe()));
     }
     Optional<PlanStatus> state = latest.map(plan -> states.get(plan.planId()));
     if (state.isPresent() && state.get().kind() == PlanStatus.StatusKind.REJECTED) {
       return new Problem(
           WorkloadHealth.REFUSED,
-          Optional.of(
-              "%s rejected the plan: %s"
-                  .formatted(
-                      state.get().source(), state.get().reason().orElse("no reason given"))));
+          "%s rejected the plan: %s"
+              .formatted(state.get().source(), state.get().reason().orElse("no reason given")));
     }
     Optional<DriftAlarm> current =
         alarm.filter(a -> latest.map(PlanSummary::planId).equals(Optional.of(a.planId())));
@@ -292,17 +259,16 @@ final class WorkloadProjection {
     if (current.isPresent() && (current.get().device().isPresent() || slow.isEmpty())) {
       return new Problem(
           current.get().device().isPresent() ? WorkloadHealth.SLOW_DEVICE : WorkloadHealth.DRIFT,
-          Optional.of(describe(current.get())));
+          describe(current.get()));
     }
     if (!slow.isEmpty()) {
-      return new Problem(WorkloadHealth.SLOW_DEVICE, Optional.of(describe(slow)));
+      return new Problem(WorkloadHealth.SLOW_DEVICE, describe(slow));
     }
     return isPlanning()
         ? new Problem(
             WorkloadHealth.PLANNING,
-            Optional.of(
-                "Generation %d is not planned yet; the latest plan is of generation %d"
-                    .formatted(generation, plannedGeneration())))
+            "Generation %d is not planned yet; the latest plan is of generation %d"
+                .formatted(generation, plannedGeneration()))
         : new Problem(WorkloadHealth.GOOD, Optional.empty());
   }
 

@@ -18,6 +18,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
+import org.eclipse.jetty.http.HttpException;
 import org.eclipse.jetty.http.HttpFields;
 import org.eclipse.jetty.http.HttpHeader;
 import org.eclipse.jetty.http.HttpMethod;
@@ -72,14 +73,8 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
   private final Dashboard dashboard;
   private final Optional<Predicate<String>> token;
   private final Guard guard;
-  private final Map<String, Query> queries = new HashMap<>();
+  private final Map<String, Views.Query> queries = new HashMap<>(Views.QUERIES);
   private final Map<String, LogOperation> changes = new HashMap<>();
-
-  /** Returns what a GET request selects; empty if it does not exist. */
-  @FunctionalInterface
-  private interface Query {
-    Optional<?> run(Views views, UnaryOperator<String> parameter) throws IOException;
-  }
 
   /** Reads the log from its beginning; of a POST request, returns a message for the user. */
   @FunctionalInterface
@@ -100,18 +95,8 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     threads.setDaemon(true);
     addBean(threads);
     Dashboard.Actions actions = dashboard.actions();
-    queries.put("/api/workloads", (views, of) -> Optional.of(views.workloads()));
-    queries.put("/api/workload", (views, of) -> views.workload(of.apply("id")));
-    queries.put("/api/tables", (views, of) -> views.tables(of.apply("workload")));
-    queries.put("/api/plan", (views, of) -> views.plan(of.apply("id")));
-    queries.put("/api/diff", (views, of) -> views.diff(of.apply("earlier"), of.apply("later")));
     LogOperation why = of -> actions.why(of.apply("plan"));
     queries.put("/api/why", (views, of) -> Optional.of(exclusively(why, of)));
-    queries.put("/api/pools", (views, of) -> Optional.of(views.pools()));
-    queries.put("/api/pool", (views, of) -> views.pool(of.apply("id")));
-    queries.put("/api/learning", (views, of) -> Optional.of(views.learning()));
-    queries.put("/api/events", (views, of) -> Optional.of(views.events()));
-    queries.put("/api/statistics", (views, of) -> Optional.of(views.statistics()));
     changes.put("/api/promote", of -> actions.promote(of.apply("model")));
     changes.put("/api/rollback", of -> actions.rollback(of.apply("hardware")));
   }
@@ -122,20 +107,10 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     super.doStop();
   }
 
-  /** Ends a request with a status and a message for the user. */
-  private static final class RejectedRequest extends RuntimeException {
-    private final int status;
-
-    RejectedRequest(int status, String problem) {
-      super(problem);
-      this.status = status;
-    }
-  }
-
   private Object exclusively(LogOperation operation, UnaryOperator<String> parameter)
       throws IOException {
     if (!logReader.tryAcquire()) {
-      throw new RejectedRequest(
+      throw new HttpException.RuntimeException(
           429, "Another request is reading the log, and only one may; retry in a few seconds");
     }
     try {
@@ -151,7 +126,7 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     return name -> {
       String value = fields.getValue(name);
       if (value == null || value.isEmpty()) {
-        throw new RejectedRequest(400, "Parameter %s is missing".formatted(name));
+        throw new HttpException.RuntimeException(400, "Parameter %s is missing".formatted(name));
       }
       return value;
     };
@@ -187,11 +162,11 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     protect(response.getHeaders());
     try {
       route(request, response, callback);
-    } catch (RejectedRequest e) {
-      if (e.status == 401) {
+    } catch (HttpException.RuntimeException e) {
+      if (e.getCode() == 401) {
         response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer");
       }
-      problem(response, callback, e.status, e.getMessage());
+      problem(response, callback, e.getCode(), e.getReason());
     } catch (IllegalArgumentException e) {
       problem(response, callback, 400, e.getMessage());
     } catch (IOException e) {
@@ -207,14 +182,14 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
         .rejection(request, post)
         .ifPresent(
             problem -> {
-              throw new RejectedRequest(403, problem);
+              throw new HttpException.RuntimeException(403, problem);
             });
     boolean isChange = changes.containsKey(path);
     String allowed = isChange ? "POST" : "GET, HEAD";
     boolean reads = HttpMethod.GET.is(method) || HttpMethod.HEAD.is(method);
     if (isChange ? !post : !reads) {
       response.getHeaders().put(HttpHeader.ALLOW, allowed);
-      throw new RejectedRequest(
+      throw new HttpException.RuntimeException(
           405, "The method must be %s, got %s".formatted(allowed.replace(", ", " or "), method));
     }
     Optional<StaticPages.StaticFile> file = files.file(path);
@@ -223,10 +198,11 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
       return;
     }
     if (isChange && dashboard.token().isEmpty()) {
-      throw new RejectedRequest(403, "Changes are disabled; set http.token.file to enable them");
+      throw new HttpException.RuntimeException(
+          403, "Changes are disabled; set http.token.file to enable them");
     }
     if (!Bearer.isAuthorized(request, isChange ? dashboard.token() : token)) {
-      throw new RejectedRequest(
+      throw new HttpException.RuntimeException(
           401, "The request needs the header Authorization: Bearer TOKEN with the server's token");
     }
     if (path.equals("/api/stream")) {
@@ -241,7 +217,7 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
       return Map.of("done", exclusively(changes.get(path), parameter));
     }
     if (!queries.containsKey(path)) {
-      throw new RejectedRequest(
+      throw new HttpException.RuntimeException(
           404,
           "There is nothing at this path; see /, /api/openapi.json, /health, /live and /metrics");
     }
@@ -250,7 +226,7 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
         .run(views(), parameter)
         .orElseThrow(
             () ->
-                new RejectedRequest(
+                new HttpException.RuntimeException(
                     404, "It does not exist, or is older than what the dashboard keeps"));
   }
 
@@ -261,7 +237,7 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
         .filter(Views::isCaughtUp)
         .orElseThrow(
             () ->
-                new RejectedRequest(
+                new HttpException.RuntimeException(
                     503, "The server is still reading the log; retry in a few seconds"));
   }
 
@@ -269,7 +245,7 @@ final class DashboardHandler extends Handler.Abstract.NonBlocking {
     Views views = views();
     if (streams.incrementAndGet() > MAX_STREAMS) {
       streams.decrementAndGet();
-      throw new RejectedRequest(
+      throw new HttpException.RuntimeException(
           503,
           "At most %d browsers may follow this planner, and as many do. Close one, or open the dashboard of another planner"
               .formatted(MAX_STREAMS));

@@ -15,12 +15,6 @@ import java.util.List;
 public record Health(
     List<Component> parts,
     @JsonInclude(JsonInclude.Include.NON_EMPTY) List<QuarantinedKey> quarantine) {
-  /** Copies the lists. */
-  public Health {
-    parts = List.copyOf(parts);
-    quarantine = List.copyOf(quarantine);
-  }
-
   /** The health of a service without keys in quarantine. */
   public Health(List<Component> parts) {
     this(parts, List.of());

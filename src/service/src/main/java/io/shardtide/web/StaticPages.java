@@ -7,19 +7,12 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
+import org.eclipse.jetty.http.MimeTypes;
 
 /** The files of the dashboard, each read once. Requests cannot name others. */
 final class StaticPages {
   private static final Pattern PATH =
       Pattern.compile("/|/api/openapi\\.json|/[a-z-]+\\.(html|css|js|svg)");
-
-  private static final Map<String, String> TYPES =
-      Map.of(
-          "html", "text/html; charset=utf-8",
-          "css", "text/css; charset=utf-8",
-          "js", "text/javascript; charset=utf-8",
-          "json", "application/json",
-          "svg", "image/svg+xml");
 
   private final Map<String, StaticFile> files = new ConcurrentHashMap<>();
 
@@ -49,9 +42,10 @@ final class StaticPages {
       if (in == null) {
         return Optional.empty();
       }
-      String type = TYPES.get(name.substring(name.indexOf('.') + 1));
+      String type = MimeTypes.DEFAULTS.getMimeByExtension(name);
       return Optional.of(
-          new StaticFile(type, ByteBuffer.wrap(in.readAllBytes()).asReadOnlyBuffer()));
+          new StaticFile(
+              type + "; charset=utf-8", ByteBuffer.wrap(in.readAllBytes()).asReadOnlyBuffer()));
     }
   }
 }

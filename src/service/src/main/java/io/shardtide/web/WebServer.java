@@ -5,6 +5,7 @@ import io.shardtide.wire.Causes;
 import java.io.IOException;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -40,6 +41,7 @@ public final class WebServer implements AutoCloseable {
 
   private static final String JSON = "application/json";
   private static final String PLAIN = "text/plain; charset=utf-8";
+  private static final Set<String> PATHS = Set.of("/health", "/live", "/metrics");
   private static final long IDLE_MS = 10_000;
 
   /** Of a server without a dashboard, which answers all other paths. */
@@ -88,7 +90,7 @@ public final class WebServer implements AutoCloseable {
     connector.setPort(port);
     connector.setIdleTimeout(IDLE_MS);
     server.addConnector(connector);
-    Monitoring monitoring = new Monitoring(health, live, metrics, token);
+    Handler monitoring = monitoring(health, live, metrics, token);
     server.setHandler(monitoring);
     dashboard.ifPresent(
         shown ->
@@ -97,7 +99,7 @@ public final class WebServer implements AutoCloseable {
     server.setErrorHandler(
         (request, response, callback) -> {
           int status = response.getStatus();
-          Monitoring.send(response, callback, status, PLAIN, status == 404 ? UNKNOWN_PATH : "");
+          send(response, callback, status, PLAIN, status == 404 ? UNKNOWN_PATH : "");
           return true;
         });
     try {
@@ -127,81 +129,56 @@ public final class WebServer implements AutoCloseable {
   }
 
   /** Serves health and metrics; metrics may take a while, so that no selector waits for them. */
-  private static final class Monitoring extends Handler.Abstract {
-    private final ObjectMapper json = new ObjectMapper();
-    private final Optional<Predicate<String>> token;
-    private final Map<String, Resource> resources;
-
-    /** Responds to a request that has the token, or has not. */
-    @FunctionalInterface
-    private interface Resource {
-      void respond(Response response, Callback callback, boolean authorized) throws IOException;
-    }
-
-    Monitoring(
-        Supplier<Health> health,
-        BooleanSupplier live,
-        Supplier<String> metrics,
-        Optional<Predicate<String>> token) {
-      this.token = token;
-      resources =
-          Map.of(
-              "/health",
-              (response, callback, authorized) -> {
-                Health now = health.get();
-                Object shown = authorized ? now : Map.of("status", now.status());
-                String text = json.writerWithDefaultPrettyPrinter().writeValueAsString(shown);
-                send(response, callback, status(now.status()), JSON, text + "\n");
-              },
-              "/live",
-              (response, callback, authorized) -> {
-                Health.Status now = live.getAsBoolean() ? Health.Status.UP : Health.Status.DOWN;
-                String text = json.writeValueAsString(Map.of("status", now));
-                send(response, callback, status(now), JSON, text + "\n");
-              },
-              "/metrics",
-              (response, callback, authorized) -> {
-                if (authorized) {
-                  send(response, callback, 200, PROMETHEUS, metrics.get());
-                } else {
-                  response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer");
-                  send(
-                      response,
-                      callback,
-                      401,
-                      PLAIN,
-                      "The request needs the header Authorization: Bearer TOKEN.\n");
-                }
-              });
-    }
-
-    private static int status(Health.Status of) {
-      return of == Health.Status.UP ? 200 : 503;
-    }
-
-    @Override
-    public boolean handle(Request request, Response response, Callback callback)
-        throws IOException {
-      Resource resource = resources.get(request.getHttpURI().getPath());
-      if (resource == null) {
-        return false;
+  private static Handler monitoring(
+      Supplier<Health> health,
+      BooleanSupplier live,
+      Supplier<String> metrics,
+      Optional<Predicate<String>> token) {
+    ObjectMapper json = new ObjectMapper();
+    return new Handler.Abstract() {
+      @Override
+      public boolean handle(Request request, Response response, Callback callback)
+          throws IOException {
+        String path = request.getHttpURI().getPath();
+        if (!PATHS.contains(path)) {
+          return false;
+        }
+        boolean authorized = Bearer.isAuthorized(request, token);
+        if (!HttpMethod.GET.is(request.getMethod()) && !HttpMethod.HEAD.is(request.getMethod())) {
+          response.getHeaders().put(HttpHeader.ALLOW, "GET, HEAD");
+          send(response, callback, 405, PLAIN, "The method must be GET or HEAD.\n");
+        } else if (path.equals("/health")) {
+          Health now = health.get();
+          Object shown = authorized ? now : Map.of("status", now.status());
+          String text = json.writerWithDefaultPrettyPrinter().writeValueAsString(shown);
+          send(response, callback, status(now.status()), JSON, text + "\n");
+        } else if (path.equals("/live")) {
+          Health.Status now = live.getAsBoolean() ? Health.Status.UP : Health.Status.DOWN;
+          String text = json.writeValueAsString(Map.of("status", now));
+          send(response, callback, status(now), JSON, text + "\n");
+        } else if (authorized) {
+          send(response, callback, 200, PROMETHEUS, metrics.get());
+        } else {
+          String text = "The request needs the header Authorization: Bearer TOKEN.\n";
+          response.getHeaders().put(HttpHeader.WWW_AUTHENTICATE, "Bearer");
+          send(response, callback, 401, PLAIN, text);
+        }
+        return true;
       }
-      if (!HttpMethod.GET.is(request.getMethod()) && !HttpMethod.HEAD.is(request.getMethod())) {
-        response.getHeaders().put(HttpHeader.ALLOW, "GET, HEAD");
-        send(response, callback, 405, PLAIN, "The method must be GET or HEAD.\n");
-      } else {
-        resource.respond(response, callback, Bearer.isAuthorized(request, token));
-      }
-      return true;
-    }
+    };
+  }
 
-    static void send(Response response, Callback callback, int status, String type, String text) {
-      response.setStatus(status);
-      response.getHeaders().put(HttpHeader.CONTENT_TYPE, type);
-      response.getHeaders().put(HttpHeader.CACHE_CONTROL, "no-store");
-      response.getHeaders().put(new HttpField("X-Content-Type-Options", "nosniff"));
-      // Jetty omits the body of a response to HEAD.
-      Content.Sink.write(response, true, text, callback);
-    }
+  private static int status(Health.Status of) {
+    return of == Health.Status.UP ? 200 : 503;
+  }
+
+  private static void send(
+      Response response, Callback callback, int status, String type, String text) {
+    response.setStatus(status);
+    response.getHeaders().put(HttpHeader.CONTENT_TYPE, type);
+    response.getHeaders().put(HttpHeader.CACHE_CONTROL, "no-store");
+    response.getHeaders().put(new HttpField("X-Content-Type-Options", "nosniff"));
+    // Jetty omits the body of a response to HEAD.
+    Content.Sink.write(response, true, text, callback);
   }
 }

@@ -22,8 +22,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class KeyedStoreTest {
-  private static final int KEPT_BYTES = 4 << 20;
-
   private int decoded;
   private int writes;
   private KeyedStore<String> store;
@@ -69,7 +67,7 @@ class KeyedStoreTest {
 
   @Test
   void values_that_are_kept_have_a_bound_in_bytes() {
-    String third = "x".repeat(KEPT_BYTES / 3 + 1);
+    String third = "x".repeat(DecodedValues.BYTES / 3 + 1);
     for (String name : List.of("a", "b", "c")) {
       store.put("w", name, third);
     }
@@ -83,7 +81,7 @@ class KeyedStoreTest {
     store.get("w", "b");
     assertThat(decoded).as("the one not read for longest went").isEqualTo(4);
 
-    store.put("w", "large", "x".repeat(KEPT_BYTES + 1));
+    store.put("w", "large", "x".repeat(DecodedValues.BYTES + 1));
     assertThat(store.get("w", "large")).hasValueSatisfying(v -> assertThat(v).startsWith("x"));
     store.get("w", "large");
     assertThat(decoded).as("larger than all that is kept").isEqualTo(6);
@@ -110,7 +108,7 @@ class KeyedStoreTest {
       SortedMap<String, String> of = expected.computeIfAbsent(workload, w -> new TreeMap<>());
       switch (acts.get(i)) {
         case PUT -> {
-          String value = i + "x".repeat(sizes.get(i) * KEPT_BYTES / 6);
+          String value = i + "x".repeat(sizes.get(i) * DecodedValues.BYTES / 6);
           store.put(workload, name, value);
           of.put(name, value);
         }

@@ -23,17 +23,8 @@ class RegistryRetryTest {
         TopologyName.WORKLOAD,
         limit,
         closing,
-        new RegistryRetry.Listener() {
-          @Override
-          public void waiting(TopologyName topology, String reason) {
-            heard.add(topology + " waits: " + reason);
-          }
-
-          @Override
-          public void resumed(TopologyName topology) {
-            heard.add(topology + " resumed");
-          }
-        });
+        (topology, reason) ->
+            heard.add(topology + reason.map(" waits: "::concat).orElse(" resumed")));
   }
 
   private Supplier<String> failing(int times) {

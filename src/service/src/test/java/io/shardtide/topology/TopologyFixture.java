@@ -121,10 +121,7 @@ abstract class TopologyFixture {
   /** Returns one that does not retry. */
   static RegistryRetry noRetry() {
     return new RegistryRetry(
-        TopologyName.WORKLOAD,
-        Duration.ZERO,
-        new CountDownLatch(1),
-        new RegistryRetry.Listener() {});
+        TopologyName.WORKLOAD, Duration.ZERO, new CountDownLatch(1), (topology, reason) -> {});
   }
 
   /** Returns a step that plans each generation, at the same time and in no time. */

@@ -123,15 +123,7 @@ class WaitingRecordsTest extends TopologyFixture {
             TopologyName.WORKLOAD,
             Duration.ofMinutes(2),
             new CountDownLatch(1),
-            new RegistryRetry.Listener() {
-              @Override
-              public void waiting(TopologyName topology, String reason) {
-                pauses.add(reason);
-              }
-
-              @Override
-              public void resumed(TopologyName topology) {}
-            });
+            (topology, reason) -> reason.ifPresent(pauses::add));
     built =
         new Skeleton(TopologyName.WORKLOAD, registry, topics, new PlannerMetrics(meters), retry)
             .topology(
@@ -184,7 +176,6 @@ class WaitingRecordsTest extends TopologyFixture {
     return entries;
   }
 
-  /** As a planner before wrote it. */
   private static void quarantined(TopologyTestDriver driver, String topology, String key) {
     Quarantine quarantine =
         new Quarantine(
@@ -216,7 +207,7 @@ class WaitingRecordsTest extends TopologyFixture {
             Optional.of(Bytes.copyOf(value)));
     room(driver)
         .put(
-            KeyedStore.key(key, "%019d".formatted(number)),
+            KeyedStore.SEPARATOR + "%019d".formatted(number),
             StoreSerdes.of(Codec.HELD_RECORD).serializer().serialize("", record));
   }
 
@@ -329,7 +320,6 @@ class WaitingRecordsTest extends TopologyFixture {
     assertThat(predictions.readValue().generation()).isEqualTo(1);
   }
 
-  /** Held under the keys of planners before. */
   @Test
   void a_held_record_that_cannot_be_decoded_any_more_is_rejected() {
     quarantined(workload, "workload", "w");
@@ -407,7 +397,7 @@ class WaitingRecordsTest extends TopologyFixture {
       held(
           workload,
           "w" + i,
-          0,
+          i,
           topics.of(WORKLOAD_CHANGES),
           event("w" + i, set(Fixtures.HARDWARE), upsert("a", 1_000, 8, 1)));
     }

@@ -140,7 +140,7 @@ class ProjectionOrderTest {
   private void drop(String workload, String table) {
     generation++;
     tables.get(workload).remove(table);
-    write("predictions " + workload + table, p -> p.delete(workload, w -> w.tableDropped(table)));
+    write("predictions " + workload + table, p -> p.delete(workload, w -> w.tables.remove(table)));
     CostPredictions own = part(workload, new CostPredictions.Update.Dropped(table)).withoutTable();
     SourcePosition at = at("any");
     write("predictions " + workload, p -> p.apply(at, T, own));
@@ -149,7 +149,8 @@ class ProjectionOrderTest {
   private void delete(String workload) {
     generation++;
     for (String table : tables.remove(workload)) {
-      write("predictions " + workload + table, p -> p.delete(workload, w -> w.tableDropped(table)));
+      write(
+          "predictions " + workload + table, p -> p.delete(workload, w -> w.tables.remove(table)));
     }
     write(
         "predictions " + workload, p -> p.delete(workload, WorkloadProjection::predictionsDeleted));
@@ -216,17 +217,17 @@ class ProjectionOrderTest {
           .containsExactlyElementsOf(tables.keySet());
       projection.forgetUnknown();
       projection.forgetUnknown();
-      assertThat(projection.unknown()).as("kept of deleted workloads").isZero();
+      assertThat(projection.workloads.unknown).as("kept of deleted workloads").isEmpty();
       WORKLOADS.stream()
           .filter(w -> !tables.containsKey(w))
           .forEach(w -> lateTombstones(projection, w));
-      assertThat(projection.unknown()).as("left by late tombstones").isZero();
+      assertThat(projection.workloads.unknown).as("left by late tombstones").isEmpty();
       assertThat(shown(projection)).isEqualTo(expected);
     }
   }
 
   private static void lateTombstones(LogProjection projection, String workload) {
-    projection.delete(workload, w -> w.tableDropped("t"));
+    projection.delete(workload, w -> w.tables.remove("t"));
     projection.delete(workload, WorkloadProjection::predictionsDeleted);
     projection.delete(workload, WorkloadProjection::planDeleted);
     projection.delete(workload, WorkloadProjection::forecastsDeleted);

@@ -86,10 +86,9 @@ class BadInputTest {
   }
 
   @Test
-  void a_reason_of_no_resize() {
-    assertThat(run("publish " + CLUSTER + "--workload w --drop a --resize-reason full"))
-        .isEqualTo(2);
-    assertOneLine("--resize-reason needs --resize");
+  void a_resize_of_no_table() {
+    assertThat(run("table resize w " + CLUSTER + "--reason full")).isEqualTo(2);
+    assertThat(err).startsWith("shardtide: table resize needs TABLE=ROWS");
   }
 
   @Test
@@ -191,7 +190,7 @@ class BadInputTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "publish CLUSTER --workload w --upsert name=a,rows=1e6,columns=64,poolingFactor=1",
+        "publish CLUSTER --workload w --upsert name=a,rows=many,columns=64,poolingFactor=1",
         "publish CLUSTER --workload w --cluster devices=8,memoryGib=24,batchSize=65536",
         "publish CLUSTER --events nowhere.jsonl",
         "publish CLUSTER --events README.md",

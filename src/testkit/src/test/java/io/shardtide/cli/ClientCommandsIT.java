@@ -193,26 +193,42 @@ class ClientCommandsIT {
 
   @Test
   void wrong_options_are_named() {
-    assertThat(run("publish", "--workload", "w", "--upsert", "name=a,rows=x").err())
-        .contains("\"name=a,rows=x\" has no columns; expected key=value");
-    assertThat(
-            run("publish", "--workload", "w", "--upsert", "name=a,rows=x,columns=4,poolingFactor=1")
-                .err())
-        .contains("poolingFactor=1\": rows must be a whole number, got \"x\"");
-    assertThat(run("publish", "--workload", "w", "--upsert", "name=a,name=b").err())
-        .contains("has \"name=b\"; expected key=value, separated by commas, each key once");
-    assertThat(
-            run(
-                    "publish",
-                    "--workload",
-                    "w",
-                    "--upsert",
-                    "name=a,rows=1,columns=4,poolingFactor=1,colour=red")
-                .err())
-        .contains("has \"colour\"; expected");
-    assertThat(run("publish", "--workload", "w", "--cluster", "devices=2").err())
-        .contains("has no memoryGib");
+    String table = "name=a,rows=1,columns=4,poolingFactor=1";
+    assertThat(run("publish", "--workload", "w", "--upsert", "name=a,rows=1").err())
+        .contains("tables[0]: columns must be a whole number below 2^31, got nothing");
+    assertThat(run("publish", "--workload", "w", "--upsert", table + ",rows=2").err())
+        .contains("has \"rows=2\"; expected key=value, separated by commas, each key once");
+    assertThat(run("workload", "apply", "w", "--set", "tables[a].rows=x").err())
+        .contains("tables[0]: rows must be a whole number below 2^63, got \"x\"");
+    assertThat(run("workload", "apply", "w", "--set", "tables[a].colums=4").err())
+        .contains("unknown field \"colums\": 4. Maybe columns; expected name, rows, columns");
+    assertThat(run("workload", "apply", "w", "--set", "cluster.devices=2").err())
+        .contains("cluster: memoryBytesPerDevice must be a whole number below 2^63, got nothing");
     assertThat(run("publish").status()).isEqualTo(2);
+  }
+
+  @Test
+  void a_file_of_workloads_is_published_and_printed_again() throws Exception {
+    Path file =
+        Files.writeString(
+            folder.resolve("w.jsonl"),
+            """
+            {"task":"filed","cluster":{"devices":2,"memoryBytesPerDevice":1073741824,"batchSize":65536,"hardware":"%s"},"tables":[{"name":"a,b","rows":100,"columns":8,"poolingFactor":1}]}
+            """
+                .formatted(TestModels.bundle().hardware()));
+    ClientCommandResult dry = run("workload", "apply", "-f", file.toString(), "--dry-run");
+    assertThat(dry.out()).contains("\"workloadId\":\"filed\"");
+    ClientCommandResult applied =
+        run("workload", "apply", "-f", file.toString(), "--set", "tables[a,b].rows=200");
+    assertThat(applied.status()).as(applied.out() + applied.err()).isZero();
+    ClientCommandResult got = run("workload", "get", "filed", "-o", "jsonl");
+    assertThat(got.out())
+        .as(got.err())
+        .contains("\"task\":\"filed\"", "\"name\":\"a,b\"", "\"rows\":200");
+    Files.writeString(file, got.out());
+    assertThat(run("workload", "apply", "-f", file.toString()).out()).contains("generation 2");
+    assertThat(run("workload", "list").out()).containsPattern("filed +2 +2 +\\S+ +1\n");
+    assertThat(run("workload", "get", "nobody").status()).isEqualTo(1);
   }
 
   @Test
@@ -231,7 +247,7 @@ class ClientCommandsIT {
 
     ClientCommandResult refused = run("publish", "--events", bad.toString());
     assertThat(refused.status()).isEqualTo(2);
-    assertThat(refused.err()).contains("bad.jsonl line 32: Not a WorkloadChange");
+    assertThat(refused.err()).contains("bad.jsonl line 32: invalid JSON");
 
     ClientCommandResult published = run("publish", "--events", good.toString());
     assertThat(published.err()).isEmpty();

@@ -98,7 +98,7 @@ class DeadClusterIT {
 
     for (String wrong :
         List.of(
-            "--bootstrap must be HOST:PORT, or several separated by commas, got \"here\"",
+            "--bootstrap-server must be HOST:PORT, or several separated by commas, got \"here\"",
             "--registry must be a URL such as http://HOST:8081, got \"there\"",
             "--timeout must be at least 1 s, got 0")) {
       String option = wrong.substring(0, wrong.indexOf(' '));
@@ -106,7 +106,8 @@ class DeadClusterIT {
       StringWriter err = new StringWriter();
       List<String> args =
           new ArrayList<>(
-              List.of("watch", "--bootstrap", dead, "--registry", "http://x", "--timeout", "2"));
+              List.of(
+                  "watch", "--bootstrap-server", dead, "--registry", "http://x", "--timeout", "2"));
       args.set(args.indexOf(option) + 1, value);
       assertThat(
               Shardtide.run(

@@ -128,12 +128,12 @@ class DeletedWorkloadIT {
       publish(0, "old", "--upsert", upsert("c"));
       assertThat(publish(0, "old", "--cluster", CLUSTER)).contains("generation 4");
       assertThat(received.next()).isEqualTo("old generation 4, previous none");
-      await().atMost(TIMEOUT).until(() -> views.tables("old").isPresent());
+      await().atMost(TIMEOUT).until(() -> views.log().tables("old").isPresent());
       await()
           .atMost(TIMEOUT)
           .untilAsserted(
               () ->
-                  assertThat(views.tables("old").orElseThrow())
+                  assertThat(views.log().tables("old").orElseThrow())
                       .extracting(TableRow::name)
                       .containsExactly("c"));
       assertThat(log.plansOf("old"))
@@ -161,6 +161,6 @@ class DeletedWorkloadIT {
   }
 
   private static List<String> workloads(Views views) {
-    return views.workloads().stream().map(WorkloadRow::workloadId).toList();
+    return views.log().rows().stream().map(WorkloadRow::workloadId).toList();
   }
 }

@@ -30,7 +30,7 @@ abstract class DocumentedPages {
   private static final Path REFERENCE = HERE.resolve("src/models/src/test/resources/reference");
 
   /** Options that shorten commands which would take long, or run for ever. */
-  private static final Map<String, String> SHORTENED = Map.of("./shardtide watch", "--once");
+  private static final Map<String, String> SHORTENED = Map.of("./shardtide plan watch", "--once");
 
   /** Commands that a test cannot run, and what runs them. */
   private static final Map<String, String> ELSEWHERE =
@@ -63,7 +63,7 @@ abstract class DocumentedPages {
   /** The example of a workload's line, which the page wraps. */
   private static String documentedWorkload() throws IOException {
     String page = Files.readString(HERE.resolve("docs/FILES.md"));
-    int start = page.indexOf("{\"task\"", page.indexOf("plan --workloads"));
+    int start = page.indexOf("{\"task\"");
     return page.substring(start, page.indexOf("```", start)).replace("\n", "") + "\n";
   }
 
@@ -104,7 +104,7 @@ abstract class DocumentedPages {
       names.put("HOST:PORT", planner.bootstrapServers());
       names.put("URL", planner.registryUrl());
       // Published from a list of configs, in Python; the other pages' workload stands for it.
-      names.put("--workload feed ", "--workload feed-ranking ");
+      names.put("plan watch feed ", "plan watch feed-ranking ");
       names.put("--workload my-model ", "--workload feed-ranking ");
       assertThat(commands).as("the pages show commands").hasSizeGreaterThan(10);
       for (Command command : commands) {
@@ -114,14 +114,17 @@ abstract class DocumentedPages {
         String text = complete(command, names);
         Path out = Files.createTempFile(home, "output", ".txt");
         if (text.startsWith("./shardtide run --config")) {
-          runService(planner, out);
+          runService(out);
         } else {
           int status = DocumentedCommands.run(home, text, Map.of(), out);
           assertThat(status)
               .as("%s: %s%n%s", command.document(), text, Files.readString(out))
               .isZero();
         }
-        if (text.contains("publish")) {
+        if (text.endsWith("--example > shardtide.properties")) {
+          completeSettings(planner);
+        }
+        if (text.matches(".*(publish|workload apply).*")) {
           await()
               .atMost(Duration.ofSeconds(60))
               .until(() -> !log.committed(log.topics().of(CURRENT_PLANS)).isEmpty());
@@ -129,15 +132,15 @@ abstract class DocumentedPages {
               "d9ff41608bd1",
               log.committed(log.topics().of(CURRENT_PLANS)).get(0).planId().substring(0, 12));
         }
-        if (text.startsWith("./shardtide export")) {
+        if (text.matches("./shardtide (log )?export .*")) {
           Files.copy(home.resolve("exported/events.jsonl"), home.resolve("edited.jsonl"));
         }
       }
     }
   }
 
-  /** Runs the service with the documented settings, but for the addresses. */
-  private void runService(LocalPlanner planner, Path out) throws Exception {
+  /** Sets the addresses in the documented settings. */
+  private void completeSettings(LocalPlanner planner) throws IOException {
     Path settings = home.resolve("shardtide.properties");
     Files.writeString(
         settings,
@@ -156,6 +159,10 @@ abstract class DocumentedPages {
                 planner.bootstrapServers(),
                 planner.registryUrl(),
                 home.resolve("run-state")));
+  }
+
+  private void runService(Path out) throws Exception {
+    Path settings = home.resolve("shardtide.properties");
     Process process =
         new ProcessBuilder(
                 DocumentedCommands.java(Shardtide.class, "run", "--config", settings.toString()))

@@ -245,7 +245,7 @@ class OddSchemaRecordsIT {
         PlanSubscriber plans =
             PlanSubscriber.start(endpoint, Optional.of(Fixtures.WORKLOAD), listener)) {
       assertThat(plans).isNotNull();
-      await().atMost(PATIENCE).until(() -> views.summary(plan.planId()).isPresent());
+      await().atMost(PATIENCE).until(() -> views.plan(plan.planId()).isPresent());
       assertThat(views.plan(plan.planId())).contains(plan);
       await().atMost(PATIENCE).until(() -> updates.size() == 1);
       assertThat(undecodable).hasSizeBetween(1, ANSWERS.size());

@@ -367,7 +367,7 @@ class PoolReplayTest {
     assertThat(err.toString())
         .contains("No plan of workload \"nobody\" is recorded, found 0 plans of it");
     assertThat(run("why --events DIR/events.jsonl")).isEqualTo(2);
-    assertThat(err.toString()).contains("Missing option: one of --plan, --workload and --pool");
+    assertThat(err.toString()).contains("specify one of these): (WORKLOAD | --plan=ID)");
     assertThat(run("why --events DIR/events.jsonl --pool gpus --plan 12")).isEqualTo(2);
     assertThat(run("why --events DIR/events.jsonl --plan 12 --generation 3")).isEqualTo(2);
     assertThat(run("why --events DIR/events.jsonl --pool gpus --generation 0")).isEqualTo(2);

@@ -84,7 +84,7 @@ class PoolsCommandIT {
     assertThat(pools("list").out().lines()).hasSize(1);
     assertThat(pools("show", "gpus").err().strip())
         .isEqualTo(
-            "shardtide: There is no pool \"gpus\"; expected one of []. A pool is set with: shardtide pools set");
+            "shardtide: There is no pool \"gpus\"; expected one of []. A pool is set with: shardtide pool apply");
     PoolsResult early = pools("claim", "gpus", "search-ads", "--least", "8", "--most", "16");
     assertThat(early.status()).isEqualTo(1);
     assertThat(early.out())
@@ -102,7 +102,8 @@ class PoolsCommandIT {
               .replaceFirst("^./shardtide +", "")
               .replace("HOST:PORT", planner.bootstrapServers())
               .replace("URL", planner.registryUrl());
-      if (text.startsWith("run ") || text.startsWith("why ")) { // PoolExportIT asks why
+      if (text.startsWith("run ")
+          || text.matches("(plan |pool )?why .*")) { // PoolExportIT asks why
         continue;
       }
       PoolsResult result = run((text + (text.contains("watch") ? " --once" : "")).split(" +", -1));
@@ -230,14 +231,14 @@ class PoolsCommandIT {
     String feed = "workload \"feed-ranking\" must have a claim on one pool, got one on pool";
     refused(
         feed
-            + " \"measured\" besides that on pool \"gpus\". Maybe withdraw that first: shardtide pools withdraw gpus feed-ranking",
+            + " \"measured\" besides that on pool \"gpus\". Maybe withdraw that first: shardtide pool delete gpus feed-ranking",
         "claim",
         "measured",
         "feed-ranking",
         "--least=1",
         "--most=2");
     String node =
-        "node \"n2\" must be in one pool, got pool \"%s\" besides pool \"gpus\". Maybe take it from there first: shardtide pools lose gpus n2";
+        "node \"n2\" must be in one pool, got pool \"%s\" besides pool \"gpus\". Maybe take it from there first: shardtide pool node rm gpus n2";
     refused(node.formatted("measured"), "add", "measured", "n2");
     refused(
         node.formatted("third"),

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What OPERATING says of things that are lost. */
+/** What RUNBOOK says of things that are lost. */
 class RecoveryIT {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 

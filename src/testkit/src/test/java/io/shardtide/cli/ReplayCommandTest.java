@@ -153,15 +153,14 @@ class ReplayCommandTest {
       delimiter = '|',
       textBlock =
           """
-          replay --out x                                               | 2 | Missing option: either --events, or --bootstrap with --registry
-          replay --events x --bootstrap y --out z                      | 2 | Too many options: either
-          replay --bootstrap y --out x                                 | 2 | --bootstrap and --registry must be given together
-          replay --events DIR/events.jsonl                             | 2 | Missing required option: '--out=FILE'
+          replay --out x                                               | 2 | give --bootstrap-server and --registry
+          replay --events DIR --bootstrap y --out z                    | 2 | give either an exported log or --bootstrap-server with --registry
+          replay --bootstrap y --out x                                 | 2 | give --bootstrap-server and --registry
           replay --events DIR/events.jsonl --out x --set a=b           | 2 | --set, --cluster, --speed and --original need --what-if
-          replay --events DIR/events.jsonl --what-if --cluster hosts=1 | 2 | "hosts=1" has "hosts"; expected key=value
-          replay --events DIR/events.jsonl --what-if --cluster replicaGroups=1+x | 2 | each of replicaGroups, joined by +, must be a whole number, got "x"
-          replay --events DIR/events.jsonl --what-if --set speed=1     | 2 | Unknown setting speed; expected one of evaluationsPerTable
-          replay --events DIR/events.jsonl --what-if --set paybackSteps=x | 2 | paybackSteps must be a whole number, got "x"
+          replay --events DIR/events.jsonl --what-if --cluster hosts=1 | 2 | unknown field "hosts": 1; expected devices
+          replay --events DIR/events.jsonl --what-if --cluster replicaGroups=1+x | 2 | replicaGroups[1] must be a whole number below 2^31, got "x"
+          replay --events DIR/events.jsonl --what-if --set speed=1     | 2 | unknown field "speed": 1; expected evaluationsPerTable
+          replay --events DIR/events.jsonl --what-if --set paybackSteps=x | 2 | paybackSteps must be a whole number below 2^63, got "x"
           replay --events DIR/events.jsonl --what-if --set paybackSteps=0 | 2 | paybackSteps must be 1 to 1000000000000, got 0
           replay --events DIR/events.jsonl --what-if --speed 1=0.5     | 2 | slowdown of device 1 must be between 1 and 100, got 0.5
           replay --events DIR/events.jsonl --what-if --speed 1         | 2 | Value for option option '--speed' (DEVICE=FACTOR) should be in KEY=VALUE format but was 1
@@ -170,10 +169,10 @@ class ReplayCommandTest {
           replay --events DIR/events.jsonl --out x --from 5 --to 4     | 2 | --from must be at least 0 and at most --to, got --from 5 and --to 4
           replay --events DIR/nowhere.jsonl --out x                    | 2 | nowhere.jsonl does not exist
           replay --events DIR/statuses.jsonl --out x                   | 1 | statuses.jsonl, line 1: Not a WorkloadChange in Avro's JSON encoding
-          why --plan 00                                                | 2 | Missing option: either --events
+          why --plan 00                                                | 2 | give --bootstrap-server and --registry
           why --plan 0123456789 --events DIR/events.jsonl              | 1 | No plan id begins with 0123456789, found
           why --plan x-ray --events DIR/events.jsonl                   | 2 | is not a plan id, expected up to 64 hexadecimal digits
-          export --out x                                               | 2 | --bootstrap and --registry must be given together
+          export --out x                                               | 2 | give --bootstrap-server and --registry
           """)
   void errors_name_what_is_wrong(String command, int status, String message) {
     assertThat(run(command)).as(out.toString()).isEqualTo(status);
@@ -194,8 +193,8 @@ class ReplayCommandTest {
       assertThat(Files.exists(file) ? Files.readString(file) : null).as(name).isEqualTo(before);
     }
     assertThat(err.toString())
-        .contains("--out must be another file than those of the export beside --events, got ")
-        .contains("--out must be outside of those of the export beside --events, got ");
+        .contains("--out must be another file than those of the export, got ")
+        .contains("--out must be outside of those of the export, got ");
     assertThat(out.toString()).isEmpty();
   }
 

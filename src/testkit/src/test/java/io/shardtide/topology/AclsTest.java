@@ -8,8 +8,6 @@ import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.Acls.Role;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topics;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -18,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.KafkaException;
@@ -41,7 +38,6 @@ class AclsTest {
   private static final String PREFIX = "p.";
   private static final ServiceSettings SETTINGS =
       TestSettings.of("k:1", "http://registry", PREFIX, Path.of("state")).build();
-  private static final Path PAGE = Path.of("docs/DEPLOY.md");
 
   private static Set<String> planner(AclOperation operation, Set<Extension> extensions) {
     return Acls.of(Role.PLANNER, PREFIX, extensions).stream()
@@ -130,72 +126,11 @@ class AclsTest {
   }
 
   @Test
-  void the_docs_have_the_table_of_acls() throws IOException {
-    assertTable(0, table(role -> acls(role, Set.of())));
-  }
-
-  @Test
-  void the_docs_have_the_table_of_acls_for_pools() throws IOException {
-    assertTable(1, tableOf(Extension.POOLS));
-  }
-
-  @Test
-  void the_docs_have_the_table_of_acls_for_growing_tables() throws IOException {
-    assertTable(2, tableOf(Extension.GROWTH));
-  }
-
-  private static List<AclGrant> acls(Role role, Set<Extension> extensions) {
-    return Acls.of(role, Topics.DEFAULT_PREFIX, extensions);
-  }
-
-  /** Returns the ACLs that an extension needs besides, as a table in Markdown. */
-  private static String tableOf(Extension extension) {
-    return table(
-        role -> {
-          List<AclGrant> more = new ArrayList<>(acls(role, Set.of(extension)));
-          more.removeAll(acls(role, Set.of()));
-          return more;
-        });
-  }
-
-  private static String table(Function<Role, List<AclGrant>> aclsOf) {
-    StringBuilder table =
-        new StringBuilder("| user | operations | resource | reason |\n|---|---|---|---|\n");
-    for (Role role : Role.values()) {
-      for (List<AclGrant> acls : Acls.byResource(aclsOf.apply(role))) {
-        table.append(
-            "| %s | %s | %s | %s |\n"
-                .formatted(
-                    role,
-                    acls.stream().map(AclGrant::operationName).collect(Collectors.joining(", ")),
-                    acls.get(0).resourceName().replaceFirst("\\S+$", "`$0`"),
-                    acls.get(0).reason()));
-      }
-    }
-    return table.toString();
-  }
-
-  /** Compares a table of the page, or writes it with {@code -Drights.write=true}. */
-  private static void assertTable(int index, String table) throws IOException {
-    String text = Files.readString(PAGE);
-    int start = text.indexOf("| user | operations |");
-    for (int i = 0; i < index; i++) {
-      start = text.indexOf("| user | operations |", start + 1);
-    }
-    int end = text.indexOf("\n\n", start) + 1;
-    if (Boolean.getBoolean("rights.write")) {
-      Files.writeString(PAGE, text.substring(0, start) + table + text.substring(end));
-    } else {
-      assertThat(text.substring(start, end)).isEqualTo(table);
-    }
-  }
-
-  @Test
   void the_commands_are_those_of_kafkas_tool() {
     assertThat(
             Acls.commands(Role.PUBLISHER, PREFIX, Set.of(), "User:etl", "--bootstrap-server k:1"))
-        .first()
-        .isEqualTo(
+        .startsWith(
+            "# publishes changes",
             "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:etl --operation Write --topic p.workload-changes");
     assertThat(Acls.commands(Role.PLANNER, PREFIX, Set.of(), "User:p", "--bootstrap-server k:1"))
         .contains(

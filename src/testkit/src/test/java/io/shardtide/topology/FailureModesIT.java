@@ -54,7 +54,7 @@ import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.junit.jupiter.api.Test;
 
-/** Invalid input, and what the planner does with it: rows of {@code docs/OPERATING.md}. */
+/** Invalid input, and what the planner does with it. */
 class FailureModesIT extends FailureModesFixture {
   // Events of a later version
 

@@ -97,10 +97,7 @@ public final class PoolLog implements AutoCloseable {
     PlannerMetrics metrics = PlannerMetrics.unread();
     RegistryRetry retry =
         new RegistryRetry(
-            TopologyName.WORKLOAD,
-            Duration.ZERO,
-            new CountDownLatch(1),
-            new RegistryRetry.Listener() {});
+            TopologyName.WORKLOAD, Duration.ZERO, new CountDownLatch(1), (topology, reason) -> {});
     TopologyTestDriver workload =
         driver(
             "workload",

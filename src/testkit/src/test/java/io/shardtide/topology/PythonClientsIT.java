@@ -85,20 +85,6 @@ class PythonClientsIT {
     }
   }
 
-  private static Python.Ended run(String... arguments) throws Exception {
-    List<String> command =
-        new ArrayList<>(
-            List.of(
-                "-m",
-                "shardtide.log",
-                kafka.bootstrapServers(),
-                registry.url(),
-                "--prefix",
-                PREFIX));
-    command.addAll(List.of(arguments));
-    return Python.run(data, command.toArray(new String[0]));
-  }
-
   private static String shown(ShardingPlan plan) {
     return plan.planId().substring(0, 12);
   }
@@ -124,7 +110,9 @@ class PythonClientsIT {
         .as("librdkafka's own partition, where this workload's records must not go")
         .isNotEqualTo((int) (crc.getValue() % PARTITIONS));
 
-    Python.Ended tour = run("--tour");
+    Python.Ended tour =
+        Python.run(
+            data, "examples/python/tour.py", kafka.bootstrapServers(), registry.url(), PREFIX);
     assertThat(tour.status()).as(tour.err()).isZero();
     List<ShardingPlan> plans = client.plansOf(workload);
     assertThat(plans).hasSize(3);

@@ -258,7 +258,8 @@ class PythonSecurityIT {
             import datetime, json, sys
             from shardtide.log import Log
             bootstrap_servers, registry_url, prefix, settings = sys.argv[1:]
-            log = Log(bootstrap_servers, registry_url, prefix, json.load(open(settings)), timeout_seconds=86400)
+            kafka = {"bootstrap.servers": bootstrap_servers, **json.load(open(settings))}
+            log = Log(kafka, {"url": registry_url}, prefix, timeout_seconds=86400)
             now = datetime.datetime.now(datetime.timezone.utc)
             status = {"workloadId": "w", "planId": "p", "status": "ADOPTED", "step": 0, "source": "test", "occurredAt": now}
             try:

@@ -274,7 +274,7 @@ class QuarantineIT {
               () ->
                   assertThat(health.parts().get(0).problem().orElse(""))
                       .contains(topic + " has 3 partitions, expected 1")
-                      .contains("docs/OPERATING.md, Partitions were added")
+                      .contains("docs/RUNBOOK.md, Partitions were added")
                       .contains("do not run StreamsResetter"));
     } finally {
       health.close();

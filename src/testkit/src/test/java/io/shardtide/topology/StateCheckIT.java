@@ -38,7 +38,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What somebody deleted, reset or mixed up on the cluster: rows of docs/OPERATING.md. */
+/** What somebody deleted, reset or mixed up on the cluster: docs/RUNBOOK.md. */
 class StateCheckIT {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -111,7 +111,7 @@ class StateCheckIT {
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining(StoreName.WORKLOAD_TABLES.changelog(prefix) + " does not exist")
         .hasMessageContaining(prefix + "workload has committed offsets")
-        .hasMessageContaining("OPERATING.md");
+        .hasMessageContaining("RUNBOOK.md");
   }
 
   /** As an upgrade to the first version with a store finds it. */
@@ -167,10 +167,10 @@ class StateCheckIT {
               () ->
                   assertThat(health.parts().get(4).problem().orElse(""))
                       .contains("The changelog " + changelog + " does not exist")
-                      .contains("OPERATING.md, A changelog was deleted"));
+                      .contains("RUNBOOK.md, A changelog was deleted"));
       assertThat(problem(health).orElse(""))
           .startsWith("Somebody deleted " + changelog)
-          .contains("OPERATING.md, A changelog was deleted");
+          .contains("RUNBOOK.md, A changelog was deleted");
       assertThat(admin.listTopics().names().get()).doesNotContain(changelog);
       assertThat(client.committed(client.topics().of(SHARDING_PLANS)))
           .extracting(ShardingPlan::generation)
@@ -256,7 +256,7 @@ class StateCheckIT {
                     assertThat(problem(health).orElse(""))
                         .startsWith(
                             "Somebody deleted " + client.topics().of(WORKLOAD_CHANGES).name())
-                        .contains("OPERATING.md"));
+                        .contains("RUNBOOK.md"));
       }
     }
   }
@@ -269,7 +269,7 @@ class StateCheckIT {
         admin.describeTopics(names).allTopicNames().get().values().stream()
             .mapToInt(topic -> topic.partitions().size())
             .sum();
-    await().atMost(PATIENCE).until(() -> health.partitions() >= partitions);
+    await().atMost(PATIENCE).until(() -> health.topicState.partitions() >= partitions);
     assertThat(problem(health)).isEmpty();
   }
 

@@ -218,7 +218,7 @@ class ViewsStartIT {
     long start = System.nanoTime();
     try (Views views = views()) {
       for (int w = 0; w < WORKLOADS; w++) {
-        assertThat(views.tables("w" + w).orElseThrow()).hasSize(TABLES);
+        assertThat(views.log().tables("w" + w).orElseThrow()).hasSize(TABLES);
         assertThat(views.workload("w" + w).orElseThrow().cluster()).isPresent();
       }
       double read = received() - before;
@@ -232,7 +232,7 @@ class ViewsStartIT {
   @Test
   void topics_of_pools_are_read_only_where_pools_are_enabled() {
     try (Views views = views()) {
-      assertThat(views.pools()).isEmpty();
+      assertThat(views.pools().rows()).isEmpty();
     }
     assertThatThrownBy(() -> Views.start(endpoint(), Set.of(Extension.POOLS), error -> {}))
         .isInstanceOf(IllegalStateException.class)
@@ -259,12 +259,13 @@ class ViewsStartIT {
           new PredictionKey("w3", Optional.of("t7")).text(),
           null);
       awaitSent();
-      await().until(() -> views.tables("w3").orElseThrow().size() == TABLES - 1);
-      assertThat(views.tables("w3").orElseThrow()).noneMatch(table -> table.name().equals("t7"));
+      await().until(() -> views.log().tables("w3").orElseThrow().size() == TABLES - 1);
+      assertThat(views.log().tables("w3").orElseThrow())
+          .noneMatch(table -> table.name().equals("t7"));
     }
     try (Views views = views()) {
-      assertThat(views.tables("w3").orElseThrow()).hasSize(TABLES - 1);
-      assertThat(views.tables("w2").orElseThrow()).hasSize(TABLES);
+      assertThat(views.log().tables("w3").orElseThrow()).hasSize(TABLES - 1);
+      assertThat(views.log().tables("w2").orElseThrow()).hasSize(TABLES);
     }
   }
 }

@@ -21,6 +21,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.apache.avro.Schema;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -90,7 +91,10 @@ class OddSchemaIdsIT {
 
   private Decoded<WorkloadChange> decode(byte[] value) {
     return decoder.decode(
-        Fixtures.at(0), Fixtures.WORKLOAD.getBytes(StandardCharsets.UTF_8), value);
+        Fixtures.at(0),
+        Fixtures.WORKLOAD.getBytes(StandardCharsets.UTF_8),
+        value,
+        OptionalInt.empty());
   }
 
   /** Decodes as the callers do: as often as is asked for. */

@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
@@ -81,7 +82,10 @@ public abstract class RegistryContract {
     while (true) {
       try {
         return decoder.decode(
-            Fixtures.at(0), Fixtures.WORKLOAD.getBytes(StandardCharsets.UTF_8), value);
+            Fixtures.at(0),
+            Fixtures.WORKLOAD.getBytes(StandardCharsets.UTF_8),
+            value,
+            OptionalInt.empty());
       } catch (UndecidedSchemaException e) {
         // Asked again, as the callers do.
         LockSupport.parkNanos(1_000_000);

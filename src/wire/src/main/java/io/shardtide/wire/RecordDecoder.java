@@ -28,7 +28,7 @@ import org.apache.kafka.common.utils.Utils;
  */
 public final class RecordDecoder<V> {
   private static final byte MAGIC = 0;
-  private static final int HEADER_BYTES = 1 + Integer.BYTES;
+  static final int HEADER_BYTES = 1 + Integer.BYTES;
 
   /**
    * Longest key that can be a workload id: 255 characters in UTF-8. A rejection carries a longer
@@ -56,26 +56,14 @@ public final class RecordDecoder<V> {
   }
 
   /**
-   * Decodes a record.
-   *
-   * @param source its position in the log
-   * @param key its key, or null
-   * @param value its value, or null
-   * @throws RegistryUnavailableException if the schema is not cached, and the registry is
-   *     unavailable or, as {@link UndecidedSchemaException}, has not given this one yet
-   */
-  public Decoded<V> decode(SourcePosition source, byte[] key, byte[] value) {
-    return decode(source, key, value, OptionalInt.empty());
-  }
-
-  /**
    * Decodes a record, and checks that it is on its key's partition.
    *
    * @param source its position in the log
    * @param key its key, or null
    * @param value its value, or null
    * @param partitions how many partitions its topic has; empty if that is not known
-   * @throws RegistryUnavailableException as above
+   * @throws RegistryUnavailableException if the schema is not cached, and the registry is
+   *     unavailable or, as {@link UndecidedSchemaException}, has not given this one yet
    */
   public Decoded<V> decode(
       SourcePosition source, byte[] key, byte[] value, OptionalInt partitions) {

@@ -1,5 +1,6 @@
 package io.shardtide.wire;
 
+import static io.shardtide.wire.RecordDecoder.HEADER_BYTES;
 import static java.util.Map.entry;
 
 import io.confluent.kafka.schemaregistry.SchemaProvider;
@@ -21,13 +22,17 @@ import io.shardtide.tls.ReloadingSocketFactory;
 import io.shardtide.tls.ReloadingSslEngineFactory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.avro.Schema;
+import org.apache.avro.message.RawMessageEncoder;
 import org.apache.avro.specific.SpecificData;
 import org.apache.avro.specific.SpecificRecord;
 import org.apache.kafka.common.KafkaException;
@@ -96,6 +101,12 @@ public final class Registry implements AutoCloseable {
   private final Map<String, Object> settings;
   private final SchemaRegistryClient client;
   private final WriterSchemas writers;
+
+  /** What precedes the values of a topic: the client takes as long to find it as to encode one. */
+  private final Map<String, byte[]> framing = new ConcurrentHashMap<>();
+
+  /** The last value and its bytes: it may go to another topic next. */
+  private volatile Map.Entry<?, byte[]> last = entry("", new byte[0]);
 
   private Registry(
       String url,
@@ -278,7 +289,7 @@ public final class Registry implements AutoCloseable {
   public <V> Serde<V> serde(Topic<V> topic) {
     RecordDecoder<V> decoder = new RecordDecoder<>(this, topic);
     return Serdes.serdeFrom(
-        new ValueSerializer<>(topic.type().codec()),
+        serializer(topic.type().codec()),
         (name, bytes) -> bytes == null ? null : decoder.read(bytes));
   }
 
@@ -296,22 +307,28 @@ public final class Registry implements AutoCloseable {
     }
   }
 
-  private final class ValueSerializer<V, A extends SpecificRecord> implements Serializer<V> {
-    private final Codec<V, A> codec;
-    private final KafkaAvroSerializer avro;
-
-    ValueSerializer(Codec<V, A> codec) {
-      this.codec = codec;
-      avro = new KafkaAvroSerializer(client, settings);
-    }
-
-    @Override
-    public byte[] serialize(String topic, V value) {
+  private <V, A extends SpecificRecord> Serializer<V> serializer(Codec<V, A> codec) {
+    KafkaAvroSerializer avro = new KafkaAvroSerializer(client, settings);
+    RawMessageEncoder<A> encoder =
+        new RawMessageEncoder<>(SpecificData.getForClass(codec.avroType()), codec.schema());
+    return (topic, value) -> {
       if (value == null) {
         return null;
       }
       try {
-        return avro.serialize(topic, codec.toAvro().apply(value));
+        byte[] frame =
+            framing.computeIfAbsent(
+                topic,
+                to -> Arrays.copyOf(avro.serialize(to, codec.toAvro().apply(value)), HEADER_BYTES));
+        Map.Entry<?, byte[]> encoded = last;
+        if (encoded.getKey() != value) {
+          encoded = entry(value, Utils.toArray(encoder.encode(codec.toAvro().apply(value))));
+          last = encoded;
+        }
+        byte[] bytes = encoded.getValue();
+        return ByteBuffer.allocate(frame.length + bytes.length).put(frame).put(bytes).array();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
       } catch (KafkaException e) {
         if (RegistryErrors.isTemporary(e)) {
           throw writers.unavailable(RegistryErrors.cause(e));
@@ -327,11 +344,6 @@ public final class Registry implements AutoCloseable {
                     RegistryErrors.advice(e)),
             e.getCause());
       }
-    }
-
-    @Override
-    public void close() {
-      avro.close();
-    }
+    };
   }
 }

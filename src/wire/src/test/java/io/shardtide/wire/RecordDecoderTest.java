@@ -19,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Random;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -46,7 +47,8 @@ class RecordDecoderTest {
       new RecordDecoder<>(REGISTRY, TOPICS.of(WORKLOAD_CHANGES));
 
   private RejectedEvent rejected(byte[] key, byte[] value) {
-    Decoded<WorkloadChange> decoded = decoder.decode(Fixtures.at(9), key, value);
+    Decoded<WorkloadChange> decoded =
+        decoder.decode(Fixtures.at(9), key, value, OptionalInt.empty());
     assertThat(decoded).isInstanceOf(Decoded.Invalid.class);
     RejectedEvent rejection = ((Decoded.Invalid<WorkloadChange>) decoded).rejection();
     assertThat(rejection.source()).isEqualTo(Fixtures.at(9));
@@ -57,7 +59,8 @@ class RecordDecoderTest {
 
   @Test
   void an_event_is_read() {
-    Decoded<WorkloadChange> decoded = decoder.decode(Fixtures.at(9), KEY, VALUE);
+    Decoded<WorkloadChange> decoded =
+        decoder.decode(Fixtures.at(9), KEY, VALUE, OptionalInt.empty());
     assertThat(((Decoded.Value<WorkloadChange>) decoded).value().changes())
         .isEqualTo(Samples.change().changes());
   }
@@ -140,7 +143,9 @@ class RecordDecoderTest {
       assertThat(rejection.reason()).isEqualTo(RejectionReason.INVALID_ACCESS_CDF);
       assertThat(rejection.message()).contains("access CDF").contains("must be").contains(", got ");
     }
-    assertThat(decoder.decode(Fixtures.at(9), KEY, event(10, 64, 1, 4, 0.5, 0.5, 1)))
+    assertThat(
+            decoder.decode(
+                Fixtures.at(9), KEY, event(10, 64, 1, 4, 0.5, 0.5, 1), OptionalInt.empty()))
         .isInstanceOf(Decoded.Value.class);
   }
 
@@ -158,7 +163,12 @@ class RecordDecoderTest {
     }
     assertThat(rejected(KEY, withFeature(new double[] {2, 1, 1}, "some")).reason())
         .isEqualTo(RejectionReason.INVALID_FEATURES);
-    assertThat(decoder.decode(Fixtures.at(9), KEY, withFeature(new double[] {8, 0.5, 2}, "given")))
+    assertThat(
+            decoder.decode(
+                Fixtures.at(9),
+                KEY,
+                withFeature(new double[] {8, 0.5, 2}, "given"),
+                OptionalInt.empty()))
         .isInstanceOf(Decoded.Value.class);
   }
 
@@ -181,7 +191,10 @@ class RecordDecoderTest {
     }
     assertThat(
             decoder.decode(
-                Fixtures.at(9), KEY, withStorage(storage(5, 2.5, 0, "age", 0.5, 0.5, 1))))
+                Fixtures.at(9),
+                KEY,
+                withStorage(storage(5, 2.5, 0, "age", 0.5, 0.5, 1)),
+                OptionalInt.empty()))
         .isInstanceOf(Decoded.Value.class);
   }
 
@@ -223,7 +236,8 @@ class RecordDecoderTest {
               .register("earlier-value", new AvroSchema(earlier));
       byte[] value =
           EarlierRecords.framed(EarlierRecords.of(Codec.WORKLOAD_CHANGE, earlier, event), id);
-      assertThat(decoder.decode(Fixtures.at(9), KEY, value)).isEqualTo(new Decoded.Value<>(event));
+      assertThat(decoder.decode(Fixtures.at(9), KEY, value, OptionalInt.empty()))
+          .isEqualTo(new Decoded.Value<>(event));
     }
   }
 
@@ -246,7 +260,9 @@ class RecordDecoderTest {
             .register("later-value", new AvroSchema(later));
     WorkloadChange event = Fixtures.event(Fixtures.drop("a"));
     GenericRecord record = EarlierRecords.of(Codec.WORKLOAD_CHANGE, later, event);
-    assertThat(decoder.decode(Fixtures.at(9), KEY, EarlierRecords.framed(record, id)))
+    assertThat(
+            decoder.decode(
+                Fixtures.at(9), KEY, EarlierRecords.framed(record, id), OptionalInt.empty()))
         .isEqualTo(new Decoded.Value<>(event));
     List<Schema> kinds = later.getField("changes").schema().getElementType().getTypes();
     GenericData.Record change = new GenericData.Record(kinds.get(kinds.size() - 1));
@@ -403,10 +419,10 @@ class RecordDecoderTest {
 
   @Property(tries = 2000)
   void any_bytes_are_an_event_or_a_rejection(@ForAll byte[] noise) {
-    decoder.decode(Fixtures.at(9), KEY, noise);
+    decoder.decode(Fixtures.at(9), KEY, noise, OptionalInt.empty());
     byte[] framed = Arrays.copyOf(VALUE, 5 + noise.length);
     System.arraycopy(noise, 0, framed, 5, noise.length);
-    decoder.decode(Fixtures.at(9), KEY, framed);
+    decoder.decode(Fixtures.at(9), KEY, framed, OptionalInt.empty());
   }
 
   @Property(tries = 2000)
@@ -419,7 +435,8 @@ class RecordDecoderTest {
     if (random.nextBoolean()) {
       damaged = Arrays.copyOf(damaged, random.nextInt(damaged.length));
     }
-    Decoded<WorkloadChange> decoded = decoder.decode(Fixtures.at(9), KEY, damaged);
+    Decoded<WorkloadChange> decoded =
+        decoder.decode(Fixtures.at(9), KEY, damaged, OptionalInt.empty());
     assertThat(decoded).isNotNull();
   }
 
@@ -432,7 +449,7 @@ class RecordDecoderTest {
     assertThatThrownBy(
             () ->
                 new RecordDecoder<>(away, TOPICS.of(WORKLOAD_CHANGES))
-                    .decode(Fixtures.at(9), KEY, VALUE))
+                    .decode(Fixtures.at(9), KEY, VALUE, OptionalInt.empty()))
         .isInstanceOf(RegistryUnavailableException.class)
         .hasMessageStartingWith("The schema registry at http://127.0.0.1:1 does not answer: ");
   }

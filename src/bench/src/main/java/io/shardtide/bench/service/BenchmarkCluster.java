@@ -1,50 +1,46 @@
 package io.shardtide.bench.service;
 
+import io.shardtide.client.Endpoint;
 import io.shardtide.config.ConnectionSettings;
 import io.shardtide.config.HttpSettings;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.StreamsSettings;
 import io.shardtide.config.TopicSettings;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.TowerPredictor;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.growth.CapacityPolicy;
-import io.shardtide.learn.RetrainingRun;
 import io.shardtide.models.ModelFiles;
-import io.shardtide.plan.SearchSettings;
 import io.shardtide.pool.AllocationPolicy;
-import io.shardtide.search.GroupedProblem;
-import io.shardtide.search.problem.SearchResult;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.state.TrainingPolicy;
-import io.shardtide.step.Planner;
 import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.UnknownHardware;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
 /** A broker and a registry in this process, with a temporary folder. */
 final class BenchmarkCluster implements AutoCloseable {
-  /** The model of all measurements except the drift. */
+  /** The planners' model. */
   static final ModelBundle MODEL = ModelFiles.shippedForNodes();
 
-  /** The topics. */
-  static final Topics TOPICS = Topics.withPrefix(Topics.DEFAULT_PREFIX);
+  private static final int BATCH_SIZE = 65_536;
 
   private final Path directory;
   private final EmbeddedKafka kafka;
@@ -52,35 +48,17 @@ final class BenchmarkCluster implements AutoCloseable {
   private final Registry registry;
   private final int partitions;
 
-  private BenchmarkCluster(
-      Path directory,
-      EmbeddedKafka kafka,
-      DevelopmentRegistry registryServer,
-      Registry registry,
-      int partitions) {
-    this.directory = directory;
-    this.kafka = kafka;
-    this.registryServer = registryServer;
-    this.registry = registry;
+  /**
+   * Starts a cluster.
+   *
+   * @param partitions of each topic
+   */
+  BenchmarkCluster(int partitions) throws IOException {
     this.partitions = partitions;
-  }
-
-  /** Starts a cluster whose topics have one partition. */
-  static BenchmarkCluster open() throws IOException {
-    return open(1);
-  }
-
-  /** Starts a cluster whose topics have a number of partitions. */
-  static BenchmarkCluster open(int partitions) throws IOException {
-    Path directory = Files.createTempDirectory("shardtide-bench");
-    EmbeddedKafka kafka = EmbeddedKafka.start(directory.resolve("kafka"));
-    DevelopmentRegistry server = DevelopmentRegistry.start(0, Optional.of(directory));
-    return new BenchmarkCluster(
-        directory, kafka, server, Registry.connect(server.url(), Map.of()), partitions);
-  }
-
-  int partitions() {
-    return partitions;
+    directory = Files.createTempDirectory("shardtide-bench");
+    kafka = EmbeddedKafka.start(directory.resolve("kafka"));
+    registryServer = DevelopmentRegistry.start(0, Optional.of(directory));
+    registry = Registry.connect(registryServer.url(), Map.of());
   }
 
   /** Returns the folder of all data, that of the broker in {@code kafka}. */
@@ -88,134 +66,58 @@ final class BenchmarkCluster implements AutoCloseable {
     return directory;
   }
 
-  String bootstrapServers() {
-    return kafka.bootstrapServers();
-  }
-
-  String registryUrl() {
-    return registryServer.url();
+  Endpoint endpoint() {
+    return Endpoint.of(kafka.bootstrapServers(), registryServer.url());
   }
 
   Registry registry() {
     return registry;
   }
 
-  Path stateDirectory() {
-    return directory.resolve("state");
-  }
-
-  /** Starts the planner with default settings except those of planning. */
-  PlannerService start(PlanningSettings planning, Function<ModelBundle, TowerPredictor> predictorOf)
-      throws Exception {
-    return start(
-        bootstrapServers(), registryUrl(), stateDirectory(), partitions, planning, predictorOf);
-  }
-
-  static PlannerService start(
-      String bootstrapServers,
-      String registryUrl,
-      Path stateDirectory,
-      int partitions,
-      PlanningSettings planning,
-      Function<ModelBundle, TowerPredictor> predictorOf)
-      throws Exception {
-    return PlannerService.start(
-        new PlannerParts(
-            settings(bootstrapServers, registryUrl, stateDirectory, partitions, planning),
-            List.of(MODEL),
-            predictorOf));
-  }
-
   /**
-   * Starts one of several planners.
+   * Starts a planner with default settings except those of planning; does not wait for it.
    *
-   * @param number its number, for a folder of its own
-   * @param more models beside the usual one
-   * @param search searches a problem
+   * @param name of its folder
+   * @param parts changes what it is made of
    */
   PlannerService start(
-      int number,
-      List<ModelBundle> more,
-      BiFunction<GroupedProblem, SearchSettings, SearchResult> search)
+      String name, PlanningSettings planning, Function<PlannerParts, PlannerParts> parts)
       throws Exception {
     ServiceSettings settings =
-        settings(
-            bootstrapServers(),
-            registryUrl(),
-            directory.resolve("state-" + number),
-            partitions,
-            PlanningSettings.DEFAULTS);
+        new ServiceSettings(
+            new ConnectionSettings(
+                kafka.bootstrapServers(), registryServer.url(), Map.of(), Map.of()),
+            new TopicSettings(Topics.DEFAULT_PREFIX, partitions, 1),
+            new StreamsSettings(directory.resolve(name), 1, 1),
+            List.of(),
+            UnknownHardware.NEAREST,
+            planning,
+            TrainingPolicy.DEFAULTS,
+            Set.of(),
+            AllocationPolicy.DEFAULTS,
+            CapacityPolicy.DEFAULTS,
+            HttpSettings.DEFAULTS);
     return PlannerService.start(
-        new PlannerParts(
-                settings,
-                Stream.concat(Stream.of(MODEL), more.stream()).toList(),
-                TensorFlowTowers::new)
-            .with()
-            .planner(new Planner(InstantSource.system(), System::nanoTime, search))
-            .build());
+        parts.apply(new PlannerParts(settings, List.of(MODEL), TensorFlowTowers::new)));
   }
 
-  /** Starts the planner with another model, which is retrained on measured costs. */
-  PlannerService startLearning(
-      ModelBundle model,
-      Function<ModelBundle, TowerPredictor> predictorOf,
-      RetrainingRun.RetrainingJob retraining)
-      throws Exception {
-    return PlannerService.start(
-        new PlannerParts(
-                settings(
-                    bootstrapServers(),
-                    registryUrl(),
-                    stateDirectory(),
-                    partitions,
-                    PlanningSettings.DEFAULTS),
-                List.of(model),
-                predictorOf)
-            .with()
-            .trainer(Optional.of(retraining))
-            .build());
-  }
-
-  private static ServiceSettings settings(
-      String bootstrapServers,
-      String registryUrl,
-      Path stateDirectory,
-      int partitions,
-      PlanningSettings planning) {
-    return new ServiceSettings(
-        new ConnectionSettings(bootstrapServers, registryUrl, Map.of(), Map.of()),
-        new TopicSettings(Topics.DEFAULT_PREFIX, partitions, 1),
-        new StreamsSettings(stateDirectory, 1, 1),
-        List.of(),
-        UnknownHardware.NEAREST,
-        planning,
-        TrainingPolicy.DEFAULTS,
-        Set.of(),
-        AllocationPolicy.DEFAULTS,
-        CapacityPolicy.DEFAULTS,
-        HttpSettings.DEFAULTS);
-  }
-
-  /** Starts the planner with default settings. */
-  PlannerService start() throws Exception {
-    return start(PlanningSettings.DEFAULTS, TensorFlowTowers::new);
-  }
-
-  /** Waits until a planner is running. */
-  static void awaitRunning(PlannerService service, StepReporter steps) throws InterruptedException {
-    while (!service.isRunning()) {
-      steps.at("starting", 0, 1);
+  static void awaitRunning(PlannerService planner) throws InterruptedException {
+    while (!planner.isRunning()) {
       Thread.sleep(10);
     }
   }
 
-  /** Deletes a folder recursively. */
-  static void delete(Path folder) throws IOException {
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.deleteIfExists(file);
-      }
-    }
+  /** Returns the changes that create a workload, as one event may have them. */
+  static List<Change> workload(List<TableSpec> tables, int devices) {
+    List<Change> changes = new ArrayList<>();
+    changes.add(clusterSet(devices));
+    tables.forEach(table -> changes.add(new Change.TableUpserted(table)));
+    return changes;
+  }
+
+  static Change clusterSet(int devices) {
+    return new Change.ClusterSet(
+        new ClusterSpec(devices, 80L << 30, BATCH_SIZE, 8, MODEL.hardware()));
   }
 
   @Override
@@ -223,6 +125,10 @@ final class BenchmarkCluster implements AutoCloseable {
     registry.close();
     registryServer.close();
     kafka.close();
-    delete(directory);
+    try (Stream<Path> files = Files.walk(directory)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(file);
+      }
+    }
   }
 }

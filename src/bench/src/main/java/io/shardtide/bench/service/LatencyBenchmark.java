@@ -1,10 +1,8 @@
 package io.shardtide.bench.service;
 
 import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
-import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
-import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
-import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 
+import io.shardtide.bench.Figures;
 import io.shardtide.bench.SyntheticTables;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
@@ -28,43 +26,41 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 
 /** Latency from publishing a change until a client can read its plan, and its components. */
 public final class LatencyBenchmark {
-  private static final String WORKLOAD = "bench";
-
   /** Maximum number of changes for the JVM's warm-up. */
   private static final int WARM_UP = 30;
 
-  private static final double WARM_UP_SECONDS = 0.2;
+  private static final double WARM_UP_PER_SECOND = 5;
+  private static final double DEBOUNCE_MS = PlanningSettings.DEFAULTS.debounce().toNanos() / 1e6;
+  private static final String ROW = "%9.1f | %7.1f | %7.1f | %7.0f";
 
-  private final Map<LatencyStage, LatencySample> stages = new EnumMap<>(LatencyStage.class);
-  private final LatencySample total = new LatencySample();
+  private final Map<LatencyStage, List<Double>> stages = new EnumMap<>(LatencyStage.class);
   private final Map<Long, Timeline> timelines = new ConcurrentHashMap<>();
-  private final LatencyTimes timed = new LatencyTimes();
-  private final AnsweredChanges answers = new AnsweredChanges();
   private final ModelSize model;
-  private final StepReporter steps;
+  private final Consumer<String> progress;
   private boolean measuring;
 
   /** Sizes of the planned model. */
   public enum ModelSize {
     /** 26 tables on 16 devices. */
-    SMALL("26 tables, 16 devices", 16),
+    SMALL(26, 16),
     /** NVIDIA's synthetic large model: 612 tables on 128 devices. */
-    LARGE("612 tables, 128 devices", 128);
+    LARGE(612, 128);
 
-    private final String title;
+    private final int tables;
     private final int devices;
 
-    ModelSize(String title, int devices) {
-      this.title = title;
+    ModelSize(int tables, int devices) {
+      this.tables = tables;
       this.devices = devices;
     }
 
     private List<TableSpec> tables() {
       return this == SMALL
-          ? SyntheticTables.of(26, 128, 1)
+          ? SyntheticTables.of(tables, 128, 1)
           : SyntheticTables.ofModel("nvidia_synthetic_large");
     }
   }
@@ -88,17 +84,17 @@ public final class LatencyBenchmark {
 
   /** Times of a change by {@link System#nanoTime}. */
   private static final class Timeline {
-    private long published;
+    private final long published = System.nanoTime();
     private volatile long predictBegan;
     private volatile long predictEnded;
     private volatile long predictionsReadable;
   }
 
-  private LatencyBenchmark(ModelSize model, StepReporter steps) {
+  private LatencyBenchmark(ModelSize model, Consumer<String> progress) {
     this.model = model;
-    this.steps = steps;
+    this.progress = progress;
     for (LatencyStage stage : LatencyStage.values()) {
-      stages.put(stage, new LatencySample());
+      stages.put(stage, new ArrayList<>());
     }
   }
 
@@ -108,66 +104,60 @@ public final class LatencyBenchmark {
    * @param models sizes to measure
    * @param changes number of measured changes of each size, at least 1
    * @param perSecond changes per second
-   * @param steps receives the progress
+   * @param progress receives the size at each change
    */
-  public static ResultTable run(
-      List<ModelSize> models, int changes, double perSecond, StepReporter steps) throws Exception {
-    List<List<String>> rows = new ArrayList<>();
+  public static Figures run(
+      List<ModelSize> models, int changes, double perSecond, Consumer<String> progress)
+      throws Exception {
+    Figures figures = new Figures("change to plan", "median ms |  p99 ms | mean ms | share %%");
     for (ModelSize model : models) {
-      LatencyBenchmark benchmark = new LatencyBenchmark(model, steps);
-      benchmark.measure(changes, perSecond);
-      rows.addAll(benchmark.rows());
+      new LatencyBenchmark(model, progress).measure(changes, perSecond, figures);
     }
-    return new ResultTable(
-        List.of("change to plan", "median ms", "p99 ms", "mean ms", "share %"), rows);
+    return figures;
   }
 
-  private void measure(int changes, double perSecond) throws Exception {
+  private void measure(int changes, double perSecond, Figures figures) throws Exception {
     List<TableSpec> tables = model.tables();
     Random random = new Random(1);
-    try (BenchmarkCluster cluster = BenchmarkCluster.open();
-        PlannerService service = cluster.start(PlanningSettings.DEFAULTS, timed::of);
-        LoadPublisher publisher = new LoadPublisher(cluster, 0);
-        BenchmarkListener listener =
-            new BenchmarkListener(
-                cluster,
-                List.of(
-                    BenchmarkCluster.TOPICS.of(COST_PREDICTIONS),
-                    BenchmarkCluster.TOPICS.of(SHARDING_PLANS),
-                    BenchmarkCluster.TOPICS.of(INFEASIBLE_WORKLOADS),
-                    BenchmarkCluster.TOPICS.of(REJECTED_EVENTS)),
+    LatencyTimes times = new LatencyTimes();
+    try (BenchmarkCluster cluster = new BenchmarkCluster(1);
+        PlannerService service =
+            cluster.start(
+                "state",
+                PlanningSettings.DEFAULTS,
+                parts -> parts.with().predictorOf(times::of).build());
+        AnsweredChanges answers =
+            new AnsweredChanges(
+                cluster.endpoint(),
+                cluster.registry(),
+                List.of(COST_PREDICTIONS),
                 this::onRecord)) {
-      BenchmarkCluster.awaitRunning(service, steps);
-      publish(publisher, LoadPublisher.workload(tables, model.devices));
-      answers.await(listener, model.title + ", first plan", steps);
+      BenchmarkCluster.awaitRunning(service);
+      publish(answers, BenchmarkCluster.workload(tables, model.devices));
+      answers.await(0);
       int warmUp = Math.min(WARM_UP, 2 * changes);
       for (int i = -warmUp; i < changes; i++) {
-        long next =
-            System.nanoTime()
-                + (long) (i < 0 ? WARM_UP_SECONDS * 1e9 : TimeUnit.SECONDS.toNanos(1) / perSecond);
+        long next = System.nanoTime() + (long) (1e9 / (i < 0 ? WARM_UP_PER_SECOND : perSecond));
         if (i == 0) {
-          answers.await(listener, model.title + ", warm-up", steps);
+          answers.await(0);
+          answers.takeMillis();
           synchronized (this) {
             measuring = true;
           }
-          answers.measure(total);
         }
-        steps.at(model.title, i + warmUp, changes + warmUp);
+        progress.accept(model.tables + " tables");
         TableSpec table = tables.get(random.nextInt(tables.size()));
-        publish(
-            publisher, List.of(new Change.TableUpserted(SyntheticTables.changed(table, random))));
+        publish(answers, List.of(new Change.TableUpserted(SyntheticTables.changed(table, random))));
         TimeUnit.NANOSECONDS.sleep(next - System.nanoTime());
       }
-      answers.await(listener, model.title, steps);
+      answers.await(0);
+      report(answers.takeMillis(), figures);
     }
   }
 
-  private void publish(LoadPublisher publisher, List<Change> changes) {
-    Timeline timeline = new Timeline();
-    timeline.published = System.nanoTime();
-    timelines.put((long) timelines.size() + 1, timeline);
-    answers.published(WORKLOAD, timeline.published);
-    publisher.publish(WORKLOAD, changes);
+  private void publish(AnsweredChanges answers, List<Change> changes) {
+    timelines.put((long) timelines.size() + 1, new Timeline());
+    answers.publish("bench", changes);
   }
 
   private void onRecord(Object value, long nanos) {
@@ -176,7 +166,6 @@ public final class LatencyBenchmark {
     } else if (value instanceof ShardingPlan plan) {
       addStages(plan, nanos);
     }
-    answers.onRecord(value, nanos);
   }
 
   private synchronized void addStages(ShardingPlan plan, long nanos) {
@@ -188,44 +177,49 @@ public final class LatencyBenchmark {
     double sincePlanned =
         Math.max(0, Duration.between(plan.run().createdAt(), Instant.now()).toNanos() / 1e6 - 0.5)
             - (System.nanoTime() - nanos) / 1e6;
-    double debounce = PlanningSettings.DEFAULTS.debounce().toNanos() / 1e6;
-    add(LatencyStage.CHANGE_READ, timeline.predictBegan, timeline.published);
-    add(LatencyStage.TENSORFLOW, timeline.predictEnded, timeline.predictBegan);
-    add(LatencyStage.PREDICTIONS_WRITTEN, timeline.predictionsReadable, timeline.predictEnded);
-    stages.get(LatencyStage.DEBOUNCE).add(debounce);
-    stages
-        .get(LatencyStage.SEARCH_START)
-        .add(
-            (nanos - timeline.predictionsReadable) / 1e6
-                - sincePlanned
-                - plan.run().searchMillis()
-                - debounce);
-    stages.get(LatencyStage.SEARCH).add(plan.run().searchMillis());
-    stages.get(LatencyStage.PLAN_WRITTEN).add(sincePlanned);
+    double searchMs = plan.run().searchMillis();
+    add(LatencyStage.CHANGE_READ, (timeline.predictBegan - timeline.published) / 1e6);
+    add(LatencyStage.TENSORFLOW, (timeline.predictEnded - timeline.predictBegan) / 1e6);
+    add(
+        LatencyStage.PREDICTIONS_WRITTEN,
+        (timeline.predictionsReadable - timeline.predictEnded) / 1e6);
+    add(LatencyStage.DEBOUNCE, DEBOUNCE_MS);
+    add(
+        LatencyStage.SEARCH_START,
+        (nanos - timeline.predictionsReadable) / 1e6 - sincePlanned - searchMs - DEBOUNCE_MS);
+    add(LatencyStage.SEARCH, searchMs);
+    add(LatencyStage.PLAN_WRITTEN, sincePlanned);
   }
 
-  private void add(LatencyStage stage, long end, long start) {
-    stages.get(stage).add((end - start) / 1e6);
+  private void add(LatencyStage stage, double ms) {
+    stages.get(stage).add(ms);
   }
 
-  private List<List<String>> rows() {
-    List<List<String>> rows = new ArrayList<>();
-    rows.add(
-        row(
-            "%s: %,d changes in %,d plans, none lost"
-                .formatted(model.title, total.count(), stages.get(LatencyStage.SEARCH).count()),
-            total));
-    stages.forEach((stage, sample) -> rows.add(row("  " + stage.title, sample)));
-    return rows;
+  private void report(LatencySample total, Figures figures) {
+    add(
+        figures,
+        "%d tables, %d devices: %,d changes in %,d plans, none lost"
+            .formatted(
+                model.tables, model.devices, total.count(), stages.get(LatencyStage.SEARCH).size()),
+        total,
+        total.mean());
+    stages.forEach(
+        (stage, millis) ->
+            add(
+                figures,
+                "%d tables: %s".formatted(model.tables, stage.title),
+                new LatencySample(millis),
+                total.mean()));
   }
 
-  private List<String> row(String what, LatencySample sample) {
-    return List.of(
-        what,
-        "%.1f".formatted(sample.quantile(0.5)),
-        "%.1f".formatted(sample.quantile(0.99)),
-        "%.1f".formatted(sample.mean()),
-        "%.0f".formatted(100 * sample.mean() / total.mean()));
+  private static void add(Figures figures, String name, LatencySample sample, double total) {
+    figures.add(
+        name,
+        ROW,
+        sample.quantile(0.5),
+        sample.quantile(0.99),
+        sample.mean(),
+        100 * sample.mean() / total);
   }
 
   /** Records the time of each prediction. Events are predicted in order, one call each. */

@@ -1,38 +1,31 @@
 package io.shardtide.bench.service;
 
-import java.util.Arrays;
+import java.util.List;
 
-/** Measured values; all are kept, so that quantiles are exact. */
-final class LatencySample {
-  private double[] values = new double[256];
-  private int count;
-
-  synchronized void add(double value) {
-    if (count == values.length) {
-      values = Arrays.copyOf(values, 2 * count);
-    }
-    values[count++] = value;
+/**
+ * Measured latencies.
+ *
+ * @param millis all of them, so that quantiles are exact
+ */
+record LatencySample(List<Double> millis) {
+  LatencySample {
+    millis = millis.stream().sorted().toList();
   }
 
-  synchronized int count() {
-    return count;
+  int count() {
+    return millis.size();
   }
 
-  synchronized double mean() {
-    return Arrays.stream(values, 0, count).average().orElse(Double.NaN);
+  double mean() {
+    return millis.stream().mapToDouble(ms -> ms).average().orElse(Double.NaN);
   }
 
   /**
-   * Returns a quantile.
+   * Returns a quantile; NaN of nothing.
    *
    * @param share above 0 to 1; 0.5 for the median
    */
-  synchronized double quantile(double share) {
-    if (count == 0) {
-      return Double.NaN;
-    }
-    double[] sorted = Arrays.copyOf(values, count);
-    Arrays.sort(sorted);
-    return sorted[(int) Math.ceil(share * count) - 1];
+  double quantile(double share) {
+    return millis.isEmpty() ? Double.NaN : millis.get((int) Math.ceil(share * count()) - 1);
   }
 }

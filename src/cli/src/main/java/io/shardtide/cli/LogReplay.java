@@ -1,0 +1,349 @@
+package io.shardtide.cli;
+
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.files.OutputFile;
+import io.shardtide.models.ModelFiles;
+import io.shardtide.plan.CostPart;
+import io.shardtide.plan.DeviceSpeed;
+import io.shardtide.plan.SearchSettings;
+import io.shardtide.plan.ShardingPlan;
+import io.shardtide.replay.AllocationReplay;
+import io.shardtide.replay.ExportFolder;
+import io.shardtide.replay.ForecastReplay;
+import io.shardtide.replay.LogRecords;
+import io.shardtide.replay.OtherClusters;
+import io.shardtide.replay.Recomputed;
+import io.shardtide.replay.RecordKind;
+import io.shardtide.replay.Replay;
+import io.shardtide.replay.ReplayResult;
+import io.shardtide.replay.ReplayScope;
+import io.shardtide.replay.WhatIf;
+import io.shardtide.samples.RecordText;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
+import io.shardtide.workload.CanonicalHash;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.RejectedException;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Recomputes the plans and allocations of a log. */
+@Command(
+    name = "replay",
+    description = {
+      "Recomputes every recorded plan and compares plan ids. Reads a cluster, or an export. From an"
+          + " events file alone, predicts the events and plans each generation by itself.",
+      "Recomputes every recorded allocation of a pool too, and compares all its fields; with"
+          + " --workload, none. So too every recorded forecast of hashed tables.",
+      "With --what-if: plans every generation with another model, other settings or other events,"
+          + " and compares cost and moved bytes with the recorded plans.",
+      "Exit status: 0 if all plans, allocations and forecasts are equal, 1 if one differs or"
+          + " records contradict each other, 2 for wrong usage."
+    },
+    footer = {
+      "",
+      "Examples:",
+      "  shardtide log replay backup",
+      "  shardtide log replay backup --what-if --set paybackSteps=10000"
+    })
+final class LogReplay implements Callable<Integer> {
+  @Mixin private LogOption log;
+
+  @Parameters(
+      paramLabel = "LOG",
+      arity = "0..1",
+      description =
+          "The folder of an export, or a file of events beside its other files. Default: the log of"
+              + " the cluster.")
+  private Path path;
+
+  @Option(
+      names = "--model",
+      paramLabel = "FILE",
+      description =
+          "Cost model bundle to use besides the recorded ones; without any, besides the shipped"
+              + " ones.")
+  private Path model;
+
+  @Option(names = "--workload", paramLabel = "ID", description = "Only this workload.")
+  private String workload;
+
+  @Option(
+      names = "--from",
+      paramLabel = "G",
+      defaultValue = "0",
+      description = "Only plans of this generation and later ones.")
+  private long from;
+
+  @Option(
+      names = "--to",
+      paramLabel = "G",
+      defaultValue = "" + Long.MAX_VALUE,
+      showDefaultValue = picocli.CommandLine.Help.Visibility.NEVER,
+      description = "Only plans of this generation and earlier ones.")
+  private long to;
+
+  @Option(
+      names = "--out",
+      paramLabel = "FILE",
+      description = "File for the recomputed plans, one per line.")
+  private Path out;
+
+  @Option(
+      names = "--repredict",
+      description =
+          "Run TensorFlow again, and report the largest relative difference to the recorded"
+              + " predictions.")
+  private boolean repredict;
+
+  @Option(
+      names = "--what-if",
+      description = "Plan every generation, and compare with the recorded plans.")
+  private boolean whatIf;
+
+  @Option(
+      names = "--original",
+      paramLabel = "DIR",
+      description =
+          "With --what-if: the folder of the export to compare with. Default: that of the events"
+              + " file.")
+  private Path original;
+
+  @Option(
+      names = "--cluster",
+      paramLabel = "KEY=VALUE,..",
+      description =
+          "With --what-if: values of all clusters to change, such as hostMemoryGib=1024, and predict"
+              + " and plan again.")
+  private String otherCluster;
+
+  @Option(
+      names = "--speed",
+      paramLabel = "DEVICE=FACTOR",
+      description =
+          "With --what-if: a device of all workloads that takes FACTOR times as long for"
+              + " computation and communication; may be repeated.")
+  private Map<Integer, Double> slowdowns = Map.of();
+
+  @Option(
+      names = "--set",
+      paramLabel = "KEY=VALUE",
+      description =
+          "With --what-if: a search setting to change; repeatable. Keys: evaluationsPerTable,"
+              + " repairEvaluations, moveGigabytesPerSecond, moveOverheadMs, reshardMs, paybackSteps,"
+              + " risk.")
+  private Map<String, String> settings = Map.of();
+
+  @Override
+  public Integer call() throws IOException {
+    check();
+    ReplayScope scope = new ReplayScope(Optional.ofNullable(workload), from, to);
+    ExportFolder folder = path == null ? null : LogOption.export(path);
+    if (folder != null && out != null) {
+      log.checkOutput(out, folder.paths(), "those of the export");
+    }
+    return log.read(
+        path,
+        Optional.ofNullable(workload),
+        LateBar.hidden(),
+        records -> run(records, folder, scope));
+  }
+
+  private void check() {
+    if (!whatIf
+        && (!settings.isEmpty()
+            || original != null
+            || otherCluster != null
+            || !slowdowns.isEmpty())) {
+      throw log.wrong("--set, --cluster, --speed and --original need --what-if");
+    }
+    if (whatIf && repredict) {
+      throw log.wrong("--repredict cannot be combined with --what-if");
+    }
+    changed(SearchSettings.DEFAULTS);
+    try {
+      changed(new ClusterSpec(1, 1, 1, 1, "-"));
+    } catch (RejectedException e) {
+      // Whether the values are legal depends on the cluster.
+    }
+    slow();
+  }
+
+  private SearchSettings changed(SearchSettings base) {
+    Map<String, String> values = new LinkedHashMap<>();
+    settings.forEach((key, value) -> values.put(key, value.replace("_", "")));
+    if (values.containsKey("columnCuts")) {
+      throw new IllegalArgumentException("columnCuts is no setting any more");
+    }
+    return RecordText.with(base, values);
+  }
+
+  private ClusterSpec changed(ClusterSpec base) {
+    return RecordText.with(base, PathValues.of(otherCluster));
+  }
+
+  private int run(LogRecords records, ExportFolder folder, ReplayScope scope) throws IOException {
+    if (folder != null) {
+      requireEvents(records);
+    }
+    return whatIf ? whatIf(records, folder, scope) : replay(records, folder, scope);
+  }
+
+  private void requireEvents(LogRecords records) throws IOException {
+    boolean[] any = {false};
+    records.read(RecordKind.EVENTS, event -> any[0] = true);
+    if (!any[0]) {
+      throw new IllegalArgumentException(
+          path + " holds no events, expected one WorkloadChange per line, in Avro's JSON encoding");
+    }
+  }
+
+  private int replay(LogRecords records, ExportFolder folder, ReplayScope scope)
+      throws IOException {
+    Map<String, ModelBundle> models = models(records);
+    PrintWriter console = log.out();
+    if (folder != null) {
+      console.printf(
+          "Recorded: %s, in %s%n",
+          String.join(", ", folder.kinds()),
+          folder.file(RecordKind.EVENTS).toAbsolutePath().getParent());
+      if (!records.has(RecordKind.PREDICTIONS)) {
+        console.printf(
+            "Predictions are not recorded: TensorFlow makes them, with model %s%n",
+            String.join(", ", models.keySet().stream().map(CanonicalHash::shown).toList()));
+      }
+    }
+    ReplayResult result =
+        planning(
+            bar ->
+                new Replay(records, scope, models, TensorFlowTowers::new, bar::show)
+                    .run(repredict));
+    console.print(new ReplayView().show(result));
+    write(result.plans());
+    boolean hasEqualAllocations = replayAllocations(records);
+    boolean hasEqualForecasts = replayForecasts(records);
+    return result.isEqual() && hasEqualAllocations && hasEqualForecasts ? 0 : 1;
+  }
+
+  /** Returns whether all recorded allocations of pools are equal. */
+  private boolean replayAllocations(LogRecords records) throws IOException {
+    if (workload != null) {
+      return true;
+    }
+    if (!records.has(RecordKind.ALLOCATIONS)) {
+      if (records.has(RecordKind.POOL_CHANGES) || !records.has(RecordKind.PLANS)) {
+        log.out().println("note: allocations of pools are not recorded, and not recomputed");
+      }
+      return true;
+    }
+    Recomputed result = AllocationReplay.run(records);
+    log.out().print(new ReplayView().showAllocations(result));
+    return result.isEqual();
+  }
+
+  /** Returns whether all recorded forecasts of hashed tables are equal. */
+  private boolean replayForecasts(LogRecords records) throws IOException {
+    if (!records.has(RecordKind.FORECASTS)) {
+      return true;
+    }
+    if (!records.has(RecordKind.FILLS) || !records.has(RecordKind.PREDICTIONS)) {
+      log.out()
+          .println("note: reports or predictions are not recorded: forecasts are not recomputed");
+      return true;
+    }
+    Recomputed result = ForecastReplay.run(records, Optional.ofNullable(workload));
+    log.out().print(new ReplayView().showForecasts(result));
+    return result.isEqual();
+  }
+
+  /**
+   * Returns the recorded models or, without any, the shipped ones; last the one given by {@code
+   * --model}, which makes new predictions.
+   */
+  private Map<String, ModelBundle> models(LogRecords records) throws IOException {
+    Map<String, ModelBundle> models = new LinkedHashMap<>(records.models());
+    if (models.isEmpty()) {
+      RunningModels.shipped().forEach(shipped -> models.put(shipped.modelId(), shipped));
+    }
+    if (model != null) {
+      ModelBundle given = ModelFiles.read(model);
+      models.remove(given.modelId());
+      models.put(given.modelId(), given);
+    }
+    return models;
+  }
+
+  private List<DeviceSpeed> slow() {
+    return slowdowns.entrySet().stream()
+        .flatMap(
+            entry ->
+                Stream.of(CostPart.values())
+                    .map(
+                        part ->
+                            new DeviceSpeed(
+                                entry.getKey(), part, entry.getValue(), 0, Instant.EPOCH)))
+        .sorted(DeviceSpeed.ORDER)
+        .toList();
+  }
+
+  private int whatIf(LogRecords records, ExportFolder folder, ReplayScope scope)
+      throws IOException {
+    LogRecords recorded = original == null ? records : ExportFolder.of(original);
+    boolean edited =
+        folder != null
+            && original != null
+            && !Files.isSameFile(
+                folder.file(RecordKind.EVENTS), ExportFolder.of(original).file(RecordKind.EVENTS));
+    LogRecords planned = otherCluster == null ? records : new OtherClusters(records, this::changed);
+    boolean isPredicted = !edited && model == null && WhatIf.isPredicted(planned);
+    WhatIf.WhatIfSettings whatIfSettings =
+        new WhatIf.WhatIfSettings(
+            recorded, planned, isPredicted, scope, models(recorded), slow(), this::changed);
+    WhatIf.WhatIfResult result =
+        planning(bar -> WhatIf.run(whatIfSettings, TensorFlowTowers::new, bar::show));
+    write(result.plans());
+    log.out().print(new ReplayView().show(result, isPredicted));
+    return 0;
+  }
+
+  private void write(List<ShardingPlan> plans) throws IOException {
+    if (out == null) {
+      return;
+    }
+    JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
+    try (OutputFile file = OutputFile.create(out)) {
+      for (ShardingPlan plan : plans) {
+        file.text().write(lines.write(plan));
+        file.text().write('\n');
+      }
+      file.complete();
+    }
+    log.out().printf("%,d plans written to %s%n", plans.size(), out);
+  }
+
+  /** What takes long, and shows how far it is. */
+  @FunctionalInterface
+  private interface Planning<T> {
+    T with(LateBar bar) throws IOException;
+  }
+
+  private <T> T planning(Planning<T> work) throws IOException {
+    try (LateBar bar = log.bar("Planning")) {
+      return work.with(bar);
+    }
+  }
+}

@@ -1,0 +1,262 @@
+package io.shardtide.cli;
+
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.cost.Accuracy;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.CostSample;
+import io.shardtide.cost.Evaluation;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.learn.SampleCheck;
+import io.shardtide.replay.RefusedException;
+import io.shardtide.state.ModelDecision;
+import io.shardtide.workload.RejectedException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Lists cost models, compares them, selects the current one, trains and checks them. */
+@Command(
+    name = "model",
+    description =
+        "Lists, compares and selects the cost models in the log; trains and evaluates models.",
+    subcommands = {ModelTrain.class, ModelEvaluate.class},
+    footer = {"", "Example:", "  shardtide model list"})
+final class ModelCommand {
+  @Command(
+      name = "list",
+      description =
+          "Lists which models took over, when and why; the last one of each hardware is current.",
+      footer = {"", "Example:", "  shardtide model list -o json"})
+  int list(@Mixin ClusterOption on) throws IOException {
+    try (ClusterOption.Connection connection = on.connect()) {
+      ModelHistory history = ModelHistory.read(connection);
+      TextTable table =
+          new TextTable(
+              "hardware", "model", "since", "current", " samples", " error", "plans lose", "why");
+      List<ObjectNode> json = new ArrayList<>();
+      history
+          .all()
+          .forEach(
+              (hardware, all) -> {
+                for (int i = 0; i < all.size(); i++) {
+                  json.add(show(history, all.get(i), i + 1 == all.size(), table));
+                }
+              });
+      on.printAll(json, () -> table);
+    }
+    return 0;
+  }
+
+  private static ObjectNode show(
+      ModelHistory history, ModelHistory.Takeover takeOver, boolean isCurrent, TextTable table) {
+    ModelBundle bundle = takeOver.bundle();
+    Optional<ModelDecision> decision = history.decision(bundle);
+    OptionalDouble error =
+        decision.isPresent()
+            ? decision.get().challengerRecentError()
+            : bundle.card().errors().containsKey("test.compute.mape")
+                ? OptionalDouble.of(bundle.card().errors().get("test.compute.mape"))
+                : OptionalDouble.empty();
+    String why =
+        decision
+            .map(d -> bundle.describe(d.trigger() + ": " + d.reason()))
+            .orElse(bundle.describe());
+    table.add(
+        bundle.hardware(),
+        bundle.shown(),
+        takeOver.at().truncatedTo(ChronoUnit.SECONDS).toString(),
+        isCurrent ? "yes" : "",
+        "%,d".formatted(bundle.card().computeSamples()),
+        error.isPresent() ? "%.2f%%".formatted(100 * error.getAsDouble()) : "",
+        decision.map(ModelCommand::planLoss).orElse(""),
+        why);
+    ObjectNode node =
+        JsonNodeFactory.instance
+            .objectNode()
+            .put("hardware", bundle.hardware())
+            .put("model", bundle.modelId())
+            .put("since", takeOver.at().toString())
+            .put("current", isCurrent)
+            .put("computeSamples", bundle.card().computeSamples())
+            .put("why", why);
+    bundle.describeOrigin().ifPresent(text -> node.put("origin", text));
+    bundle.describeLinks().ifPresent(text -> node.put("links", text));
+    bundle.describeCaches().ifPresent(text -> node.put("caches", text));
+    error.ifPresent(e -> node.put("error", e));
+    decision.ifPresent(
+        d -> {
+          d.championPlanLoss().ifPresent(loss -> node.put("championPlanLoss", loss));
+          d.challengerPlanLoss().ifPresent(loss -> node.put("planLoss", loss));
+        });
+    return node;
+  }
+
+  /** Returns what plans lose by the errors of the model before and of the new one, as text. */
+  static String planLoss(ModelDecision decision) {
+    return decision.championPlanLoss().isPresent() && decision.challengerPlanLoss().isPresent()
+        ? "%.1f%% -> %.1f%%"
+            .formatted(
+                100 * decision.championPlanLoss().getAsDouble(),
+                100 * decision.challengerPlanLoss().getAsDouble())
+        : "";
+  }
+
+  @Command(
+      name = "compare",
+      description =
+          "Shows the errors of two models of one hardware on the training samples in the log.",
+      footer = {"", "Example:", "  shardtide model compare 4f3c2a1b9d 0a1b2c3d4e"})
+  int compare(
+      @Mixin ClusterOption on,
+      @Parameters(paramLabel = "ID", description = "The beginning of a model's id.") String one,
+      @Parameters(paramLabel = "ID", description = "The beginning of the other model's id.")
+          String other,
+      @Option(
+              names = "--samples",
+              paramLabel = "N",
+              defaultValue = "5000",
+              description = "Number of newest samples to use. Default: ${DEFAULT-VALUE}.")
+          int most)
+      throws IOException {
+    if (most < 1) {
+      throw on.wrong("--samples must be at least 1, got %d".formatted(most));
+    }
+    try (ClusterOption.Connection connection = on.connect()) {
+      ModelHistory history = ModelHistory.read(connection);
+      List<ModelBundle> bundles = List.of(history.model(one), history.model(other));
+      if (!bundles.get(0).hardware().equals(bundles.get(1).hardware())) {
+        throw new RefusedException(
+            "Models must be for the same hardware: %s is for \"%s\", %s for \"%s\""
+                .formatted(
+                    bundles.get(0).shown(),
+                    bundles.get(0).hardware(),
+                    bundles.get(1).shown(),
+                    bundles.get(1).hardware()));
+      }
+      List<CostSample> samples = samples(connection, bundles.get(0).hardware());
+      samples = samples.subList(Math.max(0, samples.size() - most), samples.size());
+      if (samples.isEmpty()) {
+        throw new RefusedException(
+            "No training samples of hardware \"%s\" in the log; expected hardware that trainers have measured"
+                .formatted(bundles.get(0).hardware()));
+      }
+      SortedMap<String, Double> first = errors(bundles.get(0), samples);
+      SortedMap<String, Double> second = errors(bundles.get(1), samples);
+      TextTable table =
+          new TextTable("error", " " + bundles.get(0).shown(), " " + bundles.get(1).shown());
+      ObjectNode json = JsonNodeFactory.instance.objectNode().put("samples", samples.size());
+      first.forEach(
+          (name, error) -> {
+            table.add(
+                name, "%.2f%%".formatted(100 * error), "%.2f%%".formatted(100 * second.get(name)));
+            json.putObject(name)
+                .put(bundles.get(0).modelId(), error)
+                .put(bundles.get(1).modelId(), second.get(name));
+          });
+      String heading = "On the newest %,d samples:%n".formatted(samples.size());
+      on.print(json, () -> heading + table);
+    }
+    return 0;
+  }
+
+  private static List<CostSample> samples(ClusterOption.Connection connection, String hardware)
+      throws IOException {
+    List<CostSample> samples = new ArrayList<>();
+    connection
+        .records()
+        .readNow(
+            connection.topics().of(TRAINING_SAMPLES),
+            (sample, at) -> {
+              if (sample.hardware().equals(hardware) && isValid(sample)) {
+                samples.add(sample);
+              }
+            });
+    return samples;
+  }
+
+  private static boolean isValid(CostSample sample) {
+    try {
+      SampleCheck.check(sample);
+      return true;
+    } catch (RejectedException e) {
+      return false;
+    }
+  }
+
+  /** Returns the mean relative error of each measured quantity. */
+  private static SortedMap<String, Double> errors(ModelBundle bundle, List<CostSample> samples) {
+    Evaluation evaluation;
+    try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
+      evaluation = Evaluation.of(new CostModel(bundle), towers, SampleSet.of(samples));
+    }
+    SortedMap<String, Double> errors = new TreeMap<>();
+    if (!evaluation.computations().isEmpty()) {
+      errors.put("computation", Accuracy.ofComputations(evaluation.computations()).mape());
+    }
+    evaluation.collectives().stream()
+        .collect(
+            Collectors.groupingBy(
+                c -> "%s of %d".formatted(c.sample().shown(), c.sample().devices()),
+                TreeMap::new,
+                Collectors.toList()))
+        .forEach((name, list) -> errors.put(name, Accuracy.ofCollectives(list).mape()));
+    return errors;
+  }
+
+  @Command(
+      name = "promote",
+      description = "Makes a model the current one; its workloads are predicted and planned again.",
+      footer = {"", "Example:", "  shardtide model promote 4f3c2a1b9d"})
+  int promote(
+      @Mixin ClusterOption on,
+      @Parameters(
+              paramLabel = "ID",
+              description =
+                  "The beginning of the id of a model in the log or a shipped one, or the file of a"
+                      + " model; ./ID is a file.")
+          String id)
+      throws IOException {
+    Path file = Path.of(id);
+    try (ClusterOption.Connection connection = on.connect()) {
+      on.print(
+          (!id.matches("[0-9a-f]+") && Files.isRegularFile(file)
+                  ? ModelChoice.promote(connection, file)
+                  : ModelChoice.promote(connection, id))
+              + System.lineSeparator());
+    }
+    return 0;
+  }
+
+  @Command(
+      name = "rollback",
+      description =
+          "Makes the previous model the current one; its workloads are predicted and planned"
+              + " again.",
+      footer = {"", "Example:", "  shardtide model rollback h100"})
+  int rollback(
+      @Mixin ClusterOption on,
+      @Parameters(paramLabel = "HARDWARE", description = "Hardware of the model.") String hardware)
+      throws IOException {
+    try (ClusterOption.Connection connection = on.connect()) {
+      on.print(ModelChoice.rollback(connection, hardware) + System.lineSeparator());
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,85 @@
+package io.shardtide.cli;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.cost.ComputeSample;
+import io.shardtide.cost.CostModel;
+import io.shardtide.cost.Evaluation;
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.SampleSet;
+import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.workload.TableSpec;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Evaluates a cost model on labelled samples. */
+@Command(
+    name = "evaluate",
+    description =
+        "Prints how well a cost model predicts labelled samples, as JSON; errors are fractions.",
+    footer = {
+      "",
+      "Example:",
+      "  shardtide model evaluate --samples samples --model h100.avro --report r.html"
+    })
+final class ModelEvaluate implements Callable<Integer> {
+  @Mixin private PrintOption on;
+
+  @Mixin private SamplesOption samples;
+
+  @Mixin private ModelOption model;
+
+  @Option(
+      names = "--report",
+      paramLabel = "FILE.html",
+      description = "Also write a page with charts; it needs no network.")
+  private Path report;
+
+  @Option(
+      names = "--predictions",
+      paramLabel = "FILE",
+      description =
+          "Also write measured and predicted milliseconds of each computation, one JSON object a"
+              + " line.")
+  private Path predictions;
+
+  @Override
+  public Integer call() throws Exception {
+    ModelBundle bundle = model.load();
+    SampleSet set = samples.load();
+    samples.problem(bundle.hardware()).ifPresent(on::warn);
+    if (set.compute().stream().anyMatch(ComputeSample::hasCaches)) {
+      bundle.describeCaches().ifPresent(text -> on.warn(text + "; they were not measured"));
+    }
+    Evaluation evaluation;
+    Evaluation reuseOnly;
+    Evaluation withoutUse;
+    try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
+      CostModel cost = new CostModel(bundle);
+      evaluation = Evaluation.of(cost, towers, set);
+      reuseOnly = Evaluation.of(cost, towers, set.seenAs(TableSpec::withoutCdf));
+      withoutUse = Evaluation.of(cost, towers, set.seenAs(TableSpec::withoutUse));
+    }
+    ObjectNode summary = EvaluationJson.of(bundle, evaluation, reuseOnly, withoutUse);
+    on.out().println(summary.toPrettyString());
+    if (predictions != null) {
+      write(evaluation);
+    }
+    if (report != null) {
+      new EvaluationReport(bundle, evaluation, summary).write(report, samples.source());
+    }
+    return 0;
+  }
+
+  private void write(Evaluation evaluation) throws IOException {
+    try (JsonLinesFile file = new JsonLinesFile(predictions)) {
+      for (Evaluation.ComputePrediction computation : evaluation.computations()) {
+        file.write(EvaluationJson.of(computation));
+      }
+      file.complete();
+    }
+  }
+}

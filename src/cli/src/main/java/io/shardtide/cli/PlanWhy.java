@@ -1,0 +1,77 @@
+package io.shardtide.cli;
+
+import io.shardtide.replay.LogRecords;
+import io.shardtide.replay.PlanProvenance;
+import io.shardtide.replay.ProvenanceCollector;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Explains a plan. */
+@Command(
+    name = "why",
+    description =
+        "Explains a plan: the events that led to it, the predictions of the model, the search, and"
+            + " what each split and move saves.",
+    footer = {
+      "",
+      "Examples:",
+      "  shardtide plan why ads",
+      "  shardtide plan why --plan 4f3c2a1b9d",
+      "  shardtide plan why ads --log backup"
+    })
+final class PlanWhy implements Callable<Integer> {
+  @Mixin private LogOption log;
+
+  @ArgGroup(multiplicity = "1")
+  private PlanOrWorkload of;
+
+  @Option(
+      names = "--generation",
+      paramLabel = "G",
+      description = "Of a workload: the last plan of this generation, instead of the latest.")
+  private Long generation;
+
+  @Option(names = "--log", paramLabel = "DIR", description = LogOption.EXPORTED)
+  private Path folder;
+
+  /** What is explained. */
+  private static final class PlanOrWorkload {
+    @Parameters(
+        paramLabel = "WORKLOAD",
+        description = "A workload, whose latest plan is explained.")
+    private String workload;
+
+    @Option(names = "--plan", paramLabel = "ID", description = "The plan's id, or a prefix of it.")
+    private String plan;
+  }
+
+  private PlanProvenance explain(LogRecords records) throws IOException {
+    OptionalLong wanted = generation == null ? OptionalLong.empty() : OptionalLong.of(generation);
+    return ProvenanceCollector.collect(
+        records,
+        of.plan == null ? ProvenanceCollector.planId(records, of.workload, wanted) : of.plan);
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    if (of.plan != null) {
+      // Before a cluster is asked.
+      ProvenanceCollector.checkedId(of.plan);
+    }
+    if (generation != null && (of.plan != null || generation < 1)) {
+      throw log.wrong("--generation must be at least 1, and of a workload, got " + generation);
+    }
+    PlanProvenance provenance =
+        log.read(folder, Optional.ofNullable(of.workload), log.bar("Reading"), this::explain);
+    log.print(ProvenanceJson.of(provenance), () -> new WhyView().show(provenance));
+    return 0;
+  }
+}

@@ -1,0 +1,228 @@
+package io.shardtide.cli;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.shardtide.files.MalformedFileException;
+import io.shardtide.files.TextFiles;
+import io.shardtide.replay.RefusedException;
+import io.shardtide.samples.RecordText;
+import io.shardtide.samples.WorkloadSpec;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
+import io.shardtide.workload.Change;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Names;
+import io.shardtide.workload.TableSpec;
+import io.shardtide.workload.Workload;
+import io.shardtide.workload.WorkloadChange;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SortedMap;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** Changes workloads, and shows them. */
+@Command(
+    name = "workload",
+    description = "Changes workloads, and shows them.",
+    footer = {"", "Example:", "  shardtide workload apply -f workloads.jsonl"})
+final class WorkloadCommand {
+  @Command(
+      name = "apply",
+      description = {
+        "Sets the cluster and the tables of workloads, and prints the planner's decision on each"
+            + " event. Tables that the call does not name stay. The exit status is 0 if all were"
+            + " accepted.",
+        "A PATH is cluster.batchSize, say, or tables[user].rows; the fields are those of a file."
+      },
+      footer = {
+        "",
+        "Examples:",
+        "  shardtide workload apply -f workloads.jsonl",
+        "  shardtide workload apply ads --set cluster.devices=8 \\",
+        "    --set cluster.memoryGib=141 --set cluster.batchSize=65536 \\",
+        "    --set cluster.hardware=h200 --set tables[user].rows=1000000 \\",
+        "    --set tables[user].columns=64 --set tables[user].poolingFactor=5"
+      })
+  int apply(
+      @Mixin EventOption on,
+      @Parameters(
+              paramLabel = "WORKLOAD",
+              arity = "0..1",
+              description = "The workload, unless the file says it.")
+          String workload,
+      @Option(
+              names = {"-f", "--file"},
+              paramLabel = "FILE",
+              description =
+                  "Workloads, one JSON object a line: task, cluster, tables. Or events, as log export"
+                      + " and demo write them.")
+          Path file,
+      @Option(
+              names = "--set",
+              paramLabel = "PATH=VALUE",
+              description = "A value of the workload. May be repeated.")
+          Map<String, String> values,
+      @Option(
+              names = "--drop",
+              paramLabel = "TABLE",
+              description = "A table to drop. May be repeated.")
+          List<String> drops,
+      @Option(names = "--upsert", hidden = true, paramLabel = "KEY=VALUE,..") List<String> upserts,
+      @Option(names = "--cluster", hidden = true, paramLabel = "KEY=VALUE,..") String cluster)
+      throws Exception {
+    if (file == null && workload == null) {
+      throw on.wrong("workload apply needs -f FILE, or WORKLOAD with --set or --drop");
+    }
+    Map<String, String> set = new LinkedHashMap<>();
+    if (workload != null) {
+      set.put("task", workload);
+    }
+    PathValues.of(cluster).forEach((key, value) -> set.put("cluster." + key, value));
+    for (String upsert : all(upserts)) {
+      Map<String, String> table = PathValues.of(upsert);
+      table.forEach(
+          (key, value) -> set.put("tables[%s].%s".formatted(table.get("name"), key), value));
+    }
+    set.putAll(values == null ? Map.of() : values);
+    List<WorkloadChange> events = new ArrayList<>();
+    if (file == null) {
+      events.add(event(on, "{}", set, all(drops)));
+    } else {
+      TextFiles.readLines(
+          file,
+          line -> {
+            if (!line.isBlank()) {
+              events.add(event(on, line, set, all(drops)));
+            }
+          });
+      if (events.isEmpty()) {
+        throw new MalformedFileException(file, 0, "it must hold an event a line, and holds none");
+      }
+    }
+    if (events.size() > 1 && (!set.isEmpty() || drops != null)) {
+      throw on.wrong("a file of one workload is needed beside values, got " + events.size());
+    }
+    return on.publish(events);
+  }
+
+  private static List<String> all(List<String> given) {
+    return given == null ? List.of() : given;
+  }
+
+  /** Returns the event of a line, which is one or a workload. */
+  private static WorkloadChange event(
+      EventOption on, String line, Map<String, String> values, List<String> drops) {
+    ObjectNode json = RecordText.parse(line);
+    if (json.has("changes")) {
+      WorkloadChange event = new JsonLines<>(Codec.WORKLOAD_CHANGE).read(line);
+      event.checkDistinct();
+      return event;
+    }
+    values.forEach((path, text) -> RecordText.set(WorkloadSpec.class, json, path, text));
+    WorkloadSpec workload = RecordText.read(WorkloadSpec.class, json);
+    List<Change> changes = new ArrayList<>();
+    workload.cluster().ifPresent(cluster -> changes.add(new Change.ClusterSet(cluster)));
+    workload.tables().forEach(table -> changes.add(new Change.TableUpserted(table)));
+    drops.forEach(name -> changes.add(new Change.TableDropped(name)));
+    return on.event(workload.task(), changes);
+  }
+
+  @Command(
+      name = "get",
+      description =
+          "Shows the cluster and the tables of a workload, as the accepted events make them. As JSON"
+              + " it is a line for workload apply -f.",
+      footer = {"", "Example:", "  shardtide workload get ads -o jsonl"})
+  int get(
+      @Mixin ClusterOption on,
+      @Parameters(paramLabel = "WORKLOAD", description = "Id of the workload.") String id)
+      throws IOException {
+    Workload workload = read(on, Optional.of(id)).get(id);
+    if (workload == null) {
+      throw new RefusedException("There is no workload %s".formatted(Names.quote(id)));
+    }
+    on.print(
+        RecordText.write(
+            new WorkloadSpec(id, workload.cluster(), List.copyOf(workload.tables().values()))),
+        () -> {
+          TextTable tables = new TextTable("table", " rows", " columns", " lookups");
+          for (TableSpec table : workload.tables().values()) {
+            tables.add(
+                table.name(),
+                "%,d".formatted(table.rows()),
+                "%,d".formatted(table.columns()),
+                Double.toString(table.poolingFactor()));
+          }
+          return table(List.of(workload)) + "\n" + tables;
+        });
+    return 0;
+  }
+
+  @Command(
+      name = "list",
+      description = "Lists the workloads, as the accepted events make them.",
+      footer = {"", "Example:", "  shardtide workload list"})
+  int list(@Mixin ClusterOption on) throws IOException {
+    Collection<Workload> all = read(on, Optional.empty()).values();
+    on.printAll(
+        all.stream()
+            .map(
+                one ->
+                    JsonNodeFactory.instance
+                        .objectNode()
+                        .put("task", one.id())
+                        .put("generation", one.generation())
+                        .put("devices", one.cluster().map(ClusterSpec::devices).orElse(0))
+                        .put("hardware", one.cluster().map(ClusterSpec::hardware).orElse(""))
+                        .put("tables", one.tables().size()))
+            .toList(),
+        () -> table(all));
+    return 0;
+  }
+
+  private static SortedMap<String, Workload> read(ClusterOption on, Optional<String> workload)
+      throws IOException {
+    try (ClusterOption.Connection connection = on.connect(workload, () -> {})) {
+      return connection.records().workloads();
+    }
+  }
+
+  private static TextTable table(Collection<Workload> workloads) {
+    TextTable table = new TextTable("workload", " generation", " devices", "hardware", " tables");
+    for (Workload workload : workloads) {
+      table.add(
+          workload.id(),
+          Long.toString(workload.generation()),
+          workload.cluster().map(of -> Integer.toString(of.devices())).orElse(""),
+          workload.cluster().map(ClusterSpec::hardware).orElse(""),
+          "%,d".formatted(workload.tables().size()));
+    }
+    return table;
+  }
+
+  @Command(
+      name = "delete",
+      description = "Deletes a workload: its tables, its cluster and its plans.",
+      footer = {"", "Example:", "  shardtide workload delete ads --reason over"})
+  int delete(
+      @Mixin EventOption on,
+      @Parameters(paramLabel = "WORKLOAD", description = "Id of the workload.") String workload,
+      @Option(
+              names = "--reason",
+              paramLabel = "TEXT",
+              defaultValue = "",
+              description = "Why, for people.")
+          String reason)
+      throws Exception {
+    return on.publish(List.of(on.event(workload, List.of(new Change.WorkloadDeleted(reason)))));
+  }
+}
