@@ -283,7 +283,7 @@ class Files(unittest.TestCase):
         ):
             with self.assertRaisesRegex(ValueError, problem):
                 self.take(line)
-        with self.assertRaisesRegex(ValueError, "has no plan; ./shardtide plan --out writes such files"):
+        with self.assertRaisesRegex(ValueError, "has no plan; ./shardtide plan make --out writes such files"):
             self.take()
         with self.assertRaisesRegex(PlanRefused, "Workload w has no plan: 4 GiB short"):
             self.take({"task": "w", "feasible": False, "reason": "4 GiB short"})

@@ -388,8 +388,8 @@ def _parse_plans(arguments: Sequence[str]) -> argparse.Namespace:
         prog="python -m shardtide.collect plans",
         description="Runs the shards of each device of given plans on one device, forward, backward and optimizer, and"
         " writes the times of the slowest device and of all. Collectives are not measured.",
-        epilog="./shardtide plan --workloads F --out A writes plans; with --predict P it converts TorchRec's plans. The"
-        " folder has plans.jsonl, and compute.jsonl and tables.jsonl, which ./shardtide evaluate --samples reads.",
+        epilog="./shardtide plan make -f F --out A writes plans; plan evaluate converts TorchRec's plans. The"
+        " folder has plans.jsonl, and compute.jsonl and tables.jsonl, which ./shardtide model evaluate --samples reads.",
     )
     parser.add_argument("--workloads", type=Path, required=True, metavar="F", help="workloads, one a line")
     parser.add_argument(

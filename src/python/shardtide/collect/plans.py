@@ -22,7 +22,7 @@ REPEATED_EACH = 10
 
 
 class Workload(NamedTuple):
-    """A line of a file of workloads, as `./shardtide plan --workloads` reads it.
+    """A line of a file of workloads, as `./shardtide plan make -f` reads it.
 
     devices: of the cluster
     batch_size: samples of a step on all devices

@@ -21,8 +21,8 @@ neuroshard    a file of tasks, a workload each, named by their position; or a fo
 --profiles         JSON: what `python -m shardtide.profile --out` wrote, by table
 --zipf             tables without a profile get the access CDF of Zipf's law with this exponent: of generated data
 --tables           neuroshard: table_configs.json; of samples by default that in the folder or its parent
---out              where to write the workload, a line for `shardtide plan --workloads`; default: standard output.
-                   Of samples: the sample folder to write, for `shardtide pretrain` and `evaluate`
+--out              where to write the workload, a line for `shardtide plan make -f`; default: standard output.
+                   Of samples: the sample folder to write, for `shardtide model train` and `evaluate`
 --publishable      a folder for configs.json, lookups.json, profiles.json, storage.json, constraints.json, kernels.json
                    and weights.json, for options of python -m shardtide.torchrec.publish; --cluster is then not needed
 

@@ -138,7 +138,7 @@ def listed(names: list[str]) -> str:
 
 
 def workload(task: str, cluster: Mapping[str, Any], tables: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns a line of a file of workloads, for `shardtide plan --workloads`.
+    """Returns a line of a file of workloads, for `shardtide plan make -f`.
 
     cluster: devices, memoryBytesPerDevice, batchSize, hardware, and any other field that the file may have
     """

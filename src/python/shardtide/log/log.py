@@ -26,7 +26,7 @@ from shardtide.errors import AccessDenied, NotFound, TimedOut, Unreachable
 from shardtide.log.records import Group, Reader, Sender
 from shardtide.log.schemas import REQUEST_SECONDS, Schemas
 
-# The role of ./shardtide acls that may use a topic as the Python clients do; "dashboard" may read all topics.
+# The role of ./shardtide rights that may use a topic as the Python clients do; "dashboard" may read all topics.
 ROLES = {
     "workload-changes": "publisher",
     "cost-predictions": "publisher",
@@ -247,5 +247,5 @@ class Log:
 
 def _missing(operation: str, resource: str, role: str) -> str:
     return (
-        f"This user needs {operation} on {resource}; ./shardtide acls --role {role} prints the commands that grant it"
+        f"This user needs {operation} on {resource}; ./shardtide rights --role {role} prints the commands that grant it"
     )

@@ -1,4 +1,4 @@
-"""Reads the plans of a workload in the background, with the rights of ./shardtide acls --role trainer."""
+"""Reads the plans of a workload in the background, with the rights of ./shardtide rights --role trainer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Publishes changes of workloads and waits for their outcome, with the rights of ./shardtide acls --role publisher."""
+"""Publishes changes of workloads and waits for their outcome, with the rights of ./shardtide rights --role publisher."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     planner = ShardtidePlanner(LogSource(log), "feed", cluster, lookups)
 
 `checkpoint` saves a sharded model and loads it under another plan, `publish` publishes a model's tables, `descriptions`
-and `conversions` make TorchRec's objects of a plan's description: the object that `./shardtide plan --format torchrec`
+and `conversions` make TorchRec's objects of a plan's description: the object that `./shardtide plan make --format torchrec`
 and `watch --format torchrec` write on each line, with TorchRec's own names and layout under "plan". What makes
 TorchRec's objects imports torch and torchrec when it is called.
 """

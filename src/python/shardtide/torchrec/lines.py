@@ -3,8 +3,8 @@
 There are three forms of a plan, each a dict:
 
 - a record: what PlanSubscriber returns, with the fields of avro/ShardingPlan.avsc;
-- a line that `./shardtide plan --out` writes: shards by tables;
-- a description, or a line that `./shardtide plan --format torchrec` writes: shardings by modules, with TorchRec's names.
+- a line that `./shardtide plan make --out` writes: shards by tables;
+- a description, or a line that `./shardtide plan make --format torchrec` writes: shardings by modules, with TorchRec's names.
 """
 
 from __future__ import annotations

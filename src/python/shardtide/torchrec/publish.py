@@ -29,7 +29,7 @@ python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload N
 --previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
 
 Prints the outcome: the workload's generation, or why the change was rejected (exit status 1). Needs the rights of
-./shardtide acls --role publisher. In a program that has the collection, pass
+./shardtide rights --role publisher. In a program that has the collection, pass
 workload_change(collection.embedding_bag_configs(), ...) to shardtide.log.WorkloadPublisher; of an EmbeddingCollection,
 its embedding_configs(); of all collections of a model, model_change(model, ...).
 """

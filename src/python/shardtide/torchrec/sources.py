@@ -193,7 +193,7 @@ def _left(end: float) -> float:
 
 
 class ProgramSource:
-    """Plans with the program `shardtide plan --workloads`, without Kafka.
+    """Plans with the program `shardtide plan make -f`, without Kafka.
 
     program: its path; None: the `shardtide` of the PATH. It is needed on rank 0 only
     arguments: further ones of `shardtide plan`, such as ("--model", "h100.avro")
@@ -262,7 +262,7 @@ def _run(command: list[str], output: pathlib.Path, timeout_seconds: float) -> tu
 
 
 def workload_line(wanted: Wanted) -> dict[str, Any]:
-    """Returns a workload as ./shardtide plan --workloads reads it: an object for a line of JSON."""
+    """Returns a workload as ./shardtide plan make -f reads it: an object for a line of JSON."""
     return {"task": wanted.workload, "cluster": wanted.cluster, "tables": wanted.tables}
 
 
@@ -276,8 +276,8 @@ def _json_value(value: Any) -> Any:
 class FileSource:
     """Takes a plan from a file, of a line of JSON for each workload.
 
-    Lines are those of `shardtide plan --out`, with `--format torchrec` or without, and those of
-    `shardtide watch --format torchrec`. Of a file with several lines it takes the last one of the workload. With
+    Lines are those of `shardtide plan make --out`, with `--format torchrec` or without, and those of
+    `shardtide plan watch --format torchrec`. Of a file with several lines it takes the last one of the workload. With
     `--format torchrec`, paths of modules must be those of the model: `--module` names them.
 
     path: the file; it is read on rank 0 only
@@ -298,7 +298,7 @@ class FileSource:
                     raise ValueError(f"{self._path}, line {number} must be an object of a plan, got {text[:60]}")
                 lines.append((number, line))
         if not lines:
-            raise ValueError(f"{self._path} has no plan; ./shardtide plan --out writes such files")
+            raise ValueError(f"{self._path} has no plan; ./shardtide plan make --out writes such files")
         names = [str(line.get("workload", line.get("task"))) for _, line in lines]
         found = [place for place, name in enumerate(names) if name == wanted.workload]
         if len(lines) == 1:
@@ -321,7 +321,7 @@ def plan_of_line(line: dict[str, Any], source: str) -> dict[str, Any]:
         raise PlanRefused(f"Workload {line.get('task')} has no plan: {line.get('reason', 'it does not fit')}")
     if "plan" in line:
         if "world_size" not in line:
-            raise ValueError(f"{source} has no world_size; ./shardtide plan --format torchrec writes such lines")
+            raise ValueError(f"{source} has no world_size; ./shardtide plan make --format torchrec writes such lines")
         return line
     if "tables" not in line:
         raise ValueError(f"{source} must have plan or tables, got {', '.join(line) or 'nothing'}")

@@ -3,7 +3,7 @@
 import { button, el, labelled, link } from "./dom.js";
 import { state } from "./live.js";
 import { col, name, num, planColumn, sentence, Table, when } from "./table.js";
-import { whole, reasonOf, words } from "./text.js";
+import { reasonOf, whole, words } from "./text.js";
 
 const KINDS = { CHANGE: "", PLAN: "", REJECTED: "bad", INFEASIBLE: "bad", STATUS: "", ALARM: "warn", MODEL: "good" };
 const REDRAW_MS = 200;

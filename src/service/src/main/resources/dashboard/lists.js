@@ -93,7 +93,7 @@ export const overview = () => rowsOf({
     changed,
     col("Hardware", "hardware"),
   ],
-  empty: ["No workload has a plan yet. Publish its cluster and its tables: ", el("code", {}, "./shardtide publish --help"), "."],
+  empty: ["No workload has a plan yet. Publish its cluster and its tables: ", el("code", {}, "./shardtide workload apply --help"), "."],
   below: latestPlan(),
 });
 

@@ -93,12 +93,10 @@ async function follow() {
     const response = await request("/api/stream", null, { signal: stop.signal });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const [rows, pools, events] = await Promise.all([get("/api/workloads"), get("/api/pools"), get("/api/events")]);
-    state.rows = new Map(rows.map((row) => [row.workloadId, row]));
-    state.pools = new Map(pools.map((row) => [row.poolId, row]));
-    state.events = events;
-    state.connected = true;
-    state.denied = false;
-    state.problem = "";
+    Object.assign(state, {
+      rows: new Map(rows.map((row) => [row.workloadId, row])), pools: new Map(pools.map((row) => [row.poolId, row])), events,
+      connected: true, denied: false, problem: "",
+    });
     listener("connected");
     let rest = "";
     for (;;) {

@@ -50,7 +50,7 @@ function stack(c, costs, name, axis, extra) {
   }));
 }
 
-export const legend = (c, data, extra) => ({
+const legend = (c, data, extra) => ({
   data, selectedMode: false, textStyle: { color: c.ink }, itemWidth: 18, itemHeight: 12, top: 0, ...extra,
 });
 

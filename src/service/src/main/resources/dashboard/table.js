@@ -48,7 +48,10 @@ export class Table {
     this.body = el("tbody");
     this.count = el("span", { class: "soft" });
     this.limit = SHOWN_ROWS;
-    this.all = button("Show all", () => this.showAll(), { hidden: true });
+    this.all = button("Show all", () => {
+      this.limit = Infinity;
+      this.arrange();
+    }, { hidden: true });
     const wide = el("span", { class: "soft", hidden: true }, "The table has more columns: scroll it to the side.");
     const tools = el("div", { class: "tools" },
       filter && labelled(filter, el("input", { type: "search", oninput: (event) => this.search(event.target.value) })),
@@ -62,11 +65,6 @@ export class Table {
     sizes.observe(this.box);
     this.showSort();
     this.set(first);
-  }
-
-  showAll() {
-    this.limit = Infinity;
-    this.arrange();
   }
 
   search(text) {

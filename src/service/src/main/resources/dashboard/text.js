@@ -32,14 +32,15 @@ export const bytes = known((value) => {
   return `${(value / 1024 ** unit).toFixed(unit && 1)} ${UNITS[unit]}`;
 });
 
+/** Times up to so many seconds, in which unit they are shown. */
+const AGES = [[60, 1, "s"], [3600, 60, "min"], [172800, 3600, "h"], [Infinity, 86400, "days"]];
+
 /** Formats how long ago a time was. */
 export function ago(time) {
   if (!time) return "";
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(time)) / 1000));
-  if (seconds < 60) return seconds + " s ago";
-  if (seconds < 3600) return Math.floor(seconds / 60) + " min ago";
-  if (seconds < 172800) return Math.floor(seconds / 3600) + " h ago";
-  return Math.floor(seconds / 86400) + " days ago";
+  const [, unit, name] = AGES.find(([below]) => seconds < below);
+  return `${Math.floor(seconds / unit)} ${name} ago`;
 }
 
 /** Formats a time of the user's zone as in ISO 8601, which is Sweden's custom: "2026-11-28 09:30:00". */

@@ -4,7 +4,7 @@ import { el, facts, link, list } from "./dom.js";
 import { get } from "./live.js";
 import { byTable, cacheText, fromText, groupsText, kindsText, movesText, otherShards, rowsOf, shardingText, toText } from "./shards.js";
 import { col, name, num, Table } from "./table.js";
-import { aboveBound, bytes, clock, hardwareNote, ms, number, short, stepChange, reasonOf, words } from "./text.js";
+import { aboveBound, bytes, clock, counted, hardwareNote, ms, number, reasonOf, short, stepChange, words } from "./text.js";
 import { partColumns } from "./workload-tables.js";
 
 const SHOWN_EVENTS = 50;
@@ -40,7 +40,7 @@ export async function why(planId) {
       el("p", {}, "Model ", el("code", {}, short(plan.modelId)), ": computation of each new or changed table, alone on a device."),
       story.tables.length ? predictions(story) : el("p", {}, "No table is new or changed."),
       plan.outOfRangeCount > 0 && el("p", { class: "problem" },
-        `Extrapolating: ${number(plan.outOfRangeCount)} quantities are outside the training range, such as ${outside.subject}: ` +
+        `Extrapolating: ${counted(plan.outOfRangeCount, "input")} outside the training range, such as ${outside.subject}: ` +
         `${outside.quantity} is ${number(outside.value)}, training range ${number(outside.min)} to ${number(outside.max)}.`),
       el("h2", {}, "Search"),
       el("ul", {},

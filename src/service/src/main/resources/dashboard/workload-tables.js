@@ -2,10 +2,10 @@
 
 import { charted } from "./chart.js";
 import { button, el, link, route, svg } from "./dom.js";
-import { PARTS, fillOption, fillText, fills } from "./plots.js";
+import { fillOption, fills, fillText, PARTS } from "./plots.js";
 import { columnsText, rowsText, shardingText } from "./shards.js";
 import { col, name, num, share, Table, when } from "./table.js";
-import { about, bytes, capitalized, clock, ms, number, percent, rangeText, short, whole, reasonOf, words } from "./text.js";
+import { about, bytes, capitalized, clock, ms, number, percent, rangeText, reasonOf, short, whole, words } from "./text.js";
 
 /** Returns the chart of a plan, with the details of a device beside it, and a table of the costs of its devices. */
 export const chartOfDevices = (id, detail) => charted(`plan of ${id}`, "Devices as a table", {

@@ -8,7 +8,7 @@ import { get, reloader, state } from "./live.js";
 import { PARTS, deviceText, historyOption, historyText, parts, planHeight, planOption, usable } from "./plots.js";
 import { byTable, codecsText, cutPicture, groupsText, holds, kindName, kindsText, movesText, positionOf, rowsOf, shardText } from "./shards.js";
 import {
-  aboveBound, ago, bytes, change, clock, counted, hardwareNote, ms, number, percent, predictedStep, short, slowText, stepOf, reasonOf, sum, words,
+  aboveBound, ago, bytes, change, clock, counted, hardwareNote, ms, number, percent, predictedStep, reasonOf, short, slowText, stepOf, sum, words,
 } from "./text.js";
 import { chartOfDevices, forecasts, tableOfPlans, tableOfTables } from "./workload-tables.js";
 

@@ -27,7 +27,7 @@ import org.apache.kafka.common.resource.ResourceType;
  * Says what a client lacks that a Kafka cluster does not accept, or refuses a request.
  *
  * @param endpoint the cluster
- * @param role the client's, of {@code ./shardtide acls}
+ * @param role the client's, of {@code ./shardtide rights}
  */
 record ClusterRefusals(Endpoint endpoint, String role) {
   private static final Pattern USER = Pattern.compile("\\busername=\"?([^\"\\s;]+)");

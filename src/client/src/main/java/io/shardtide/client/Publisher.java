@@ -20,7 +20,7 @@ import org.apache.kafka.common.serialization.Serializer;
  */
 public abstract sealed class Publisher<E> implements AutoCloseable
     permits WorkloadPublisher, PoolPublisher {
-  /** The role of {@code ./shardtide acls} that publishes events. */
+  /** The role of {@code ./shardtide rights} that publishes events. */
   static final String ROLE = "publisher";
 
   final String source;

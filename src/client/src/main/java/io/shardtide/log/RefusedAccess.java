@@ -57,7 +57,7 @@ public record RefusedAccess(ResourceType type, List<String> names, String text) 
    * Returns what the user lacks and how to get it, in one sentence without a full stop.
    *
    * @param operations returns the operations that the user needs on one of the names
-   * @param role the role of {@code ./shardtide acls} that has them
+   * @param role the role of {@code ./shardtide rights} that has them
    * @param extensions optional parts of the planner that the role also uses
    */
   public String needs(UnaryOperator<String> operations, String role, Set<Extension> extensions) {
@@ -65,7 +65,7 @@ public record RefusedAccess(ResourceType type, List<String> names, String text) 
         names.stream()
             .map(name -> "%s on %s".formatted(operations.apply(name), name))
             .collect(Collectors.joining("; "));
-    return "This user %s; ./shardtide acls --role %s%s prints the commands that add it"
+    return "This user %s; ./shardtide rights --role %s%s prints the commands that add it"
         .formatted(
             missing.isEmpty() ? "lacks an ACL" : "needs " + missing,
             role,

@@ -151,7 +151,7 @@ public final class ClusterChecks {
     } catch (RuntimeException e) {
       return CheckResult.warning(
           "%s cannot be read: %s".formatted(topic, AuthorizationErrors.describe(e, settings)),
-          "grant what ./shardtide acls --role dashboard%s prints"
+          "grant what ./shardtide rights --role dashboard%s prints"
               .formatted(Extension.options(settings.extensions())));
     }
   }

@@ -85,7 +85,7 @@ final class ForecastCheck {
         Stream.concat(tables.stream(), memory.stream()).collect(Collectors.joining("; ")),
         (tables.isEmpty() ? "" : "docs/RUNBOOK.md, A table is nearly full%n")
             .concat(memory.isEmpty() ? "" : "docs/RUNBOOK.md, Memory ends soon%n")
-            .concat("./shardtide forecasts shows all tables")
+            .concat("./shardtide table forecast shows all tables")
             .formatted());
   }
 

@@ -103,7 +103,7 @@ final class RightsCheck {
                     ? "; and rights on %d more".formatted(lacking.size() - LISTED)
                     : "");
     String remedy =
-        "run what this prints: ./shardtide acls --role %s --prefix %s --principal User:NAME%s"
+        "run what this prints: ./shardtide rights --role %s --prefix %s --principal User:NAME%s"
             .formatted(
                 role, settings.endpoint().prefix(), Extension.options(settings.extensions()));
     return role == Acls.Role.PLANNER

@@ -62,7 +62,8 @@ class ForecastCheckTest {
                 + " 48) after its report of 2026-11-27T10:00:00Z");
     assertThat(result.remedy().orElseThrow().lines())
         .containsExactly(
-            "docs/RUNBOOK.md, A table is nearly full", "./shardtide forecasts shows all tables");
+            "docs/RUNBOOK.md, A table is nearly full",
+            "./shardtide table forecast shows all tables");
   }
 
   @Test
@@ -76,7 +77,7 @@ class ForecastCheckTest {
                 + " 2026-11-27T10:00:00Z; at the end of growth.warning.days, 3.0 GiB are missing");
     assertThat(result.remedy().orElseThrow().lines())
         .containsExactly(
-            "docs/RUNBOOK.md, Memory ends soon", "./shardtide forecasts shows all tables");
+            "docs/RUNBOOK.md, Memory ends soon", "./shardtide table forecast shows all tables");
   }
 
   @Test

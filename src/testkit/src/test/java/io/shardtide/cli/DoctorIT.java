@@ -166,7 +166,7 @@ class DoctorIT {
             });
     Map<String, JsonNode> checks = checks(config, 1);
     assertThat(checks.get("rights").get("remedy").textValue())
-        .contains("./shardtide acls --role planner --prefix poor.");
+        .contains("./shardtide rights --role planner --prefix poor.");
     assertThat(checks.get("topics").get("finding").textValue())
         .contains("retention.ms of poor.workload-changes is 604800000, should be -1");
     assertThat(checks.get("topics").get("remedy").textValue())

@@ -184,7 +184,7 @@ class SecureRunIT {
     assertThat(run(settings("b.", ""))).isEqualTo(1);
     assertThat(err.toString())
         .containsPattern("^shardtide: Kafka refuses to describe topic b\\.\\S+: ")
-        .contains("./shardtide acls --role planner prints the commands that add it")
+        .contains("./shardtide rights --role planner prints the commands that add it")
         .doesNotContain("\tat ", SecureKafka.SECRET);
     assertThat(out.toString()).doesNotContain(SecureKafka.SECRET);
   }

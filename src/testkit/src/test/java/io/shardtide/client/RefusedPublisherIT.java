@@ -138,7 +138,7 @@ class RefusedPublisherIT {
             .as(right.toString())
             .isInstanceOf(AuthorizationException.class)
             .hasMessage(
-                "The Kafka cluster at %s refuses a request. This user needs %s on %s; ./shardtide acls --role publisher%s prints the commands that add it",
+                "The Kafka cluster at %s refuses a request. This user needs %s on %s; ./shardtide rights --role publisher%s prints the commands that add it",
                 kafka.bootstrapServers(),
                 switch (right.operation()) {
                   case READ -> "Read";

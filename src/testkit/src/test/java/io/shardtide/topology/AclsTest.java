@@ -148,7 +148,7 @@ class AclsTest {
                 SETTINGS))
         .isEqualTo(
             "Not authorized to access topics: [p.sharding-plans]. This user needs Create, DescribeConfigs, Read,"
-                + " Write on p.sharding-plans; ./shardtide acls --role planner prints the commands that add it");
+                + " Write on p.sharding-plans; ./shardtide rights --role planner prints the commands that add it");
     assertThat(
             AuthorizationErrors.describe(
                 GroupAuthorizationException.forGroupId("p.planning"), SETTINGS))
@@ -179,7 +179,7 @@ class AclsTest {
                     .build()))
         .endsWith(
             "This user needs Create, DescribeConfigs, Read, Write on p.curve-requests;"
-                + " ./shardtide acls --role planner --pools prints the commands that add it");
+                + " ./shardtide rights --role planner --pools prints the commands that add it");
     Exception other = new IllegalStateException("other");
     assertThat(AuthorizationErrors.explain(other, SETTINGS)).isSameAs(other);
   }

@@ -41,7 +41,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * The Python clients on a real broker with TLS, SASL (SCRAM) and an authorizer: the rights that
- * {@code ./shardtide acls} prints are enough, and without one of them a message names it.
+ * {@code ./shardtide rights} prints are enough, and without one of them a message names it.
  */
 @Tag("nightly")
 class PythonSecurityIT {
@@ -184,7 +184,7 @@ class PythonSecurityIT {
   }
 
   private static String sentence(Role role, AclGrant right) {
-    return "This user needs %s on %s %s; ./shardtide acls --role %s prints the commands that grant it"
+    return "This user needs %s on %s %s; ./shardtide rights --role %s prints the commands that grant it"
         .formatted(
             right.operationName(),
             right.type().name().toLowerCase(Locale.ROOT),

@@ -354,7 +354,7 @@ class SecurityIT {
             .isInstanceOf(IllegalStateException.class)
             .hasMessageContaining(sentences.get(right))
             .hasMessageEndingWith(
-                "./shardtide acls --role planner prints the commands that add it");
+                "./shardtide rights --role planner prints the commands that add it");
         kafka.allow("planner", List.of(right));
       }
     }

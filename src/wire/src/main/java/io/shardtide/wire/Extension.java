@@ -16,8 +16,9 @@ public enum Extension {
   GROWTH;
 
   /**
-   * Returns the options of {@code ./shardtide acls} that print the rights for some extensions, such
-   * as {@code " --pools"}: each after a space, in the order of this type; empty if there are none.
+   * Returns the options of {@code ./shardtide rights} that print the rights for some extensions,
+   * such as {@code " --pools"}: each after a space, in the order of this type; empty if there are
+   * none.
    */
   public static String options(Collection<Extension> extensions) {
     return Arrays.stream(values())
