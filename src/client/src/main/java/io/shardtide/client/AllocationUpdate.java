@@ -3,7 +3,6 @@ package io.shardtide.client;
 import io.shardtide.pool.Allocation;
 import io.shardtide.pool.WorkloadAllocation;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -13,12 +12,6 @@ import java.util.Optional;
  * @param previous the pool's allocation that this subscriber received before; empty the first time
  */
 public record AllocationUpdate(Allocation allocation, Optional<Allocation> previous) {
-  /** Checks that nothing is missing. */
-  public AllocationUpdate {
-    Objects.requireNonNull(allocation, "allocation");
-    Objects.requireNonNull(previous, "previous");
-  }
-
   /**
    * Returns whether a workload has other nodes than in {@code previous}, or uses another number of
    * their devices. The first time: whether it has any.

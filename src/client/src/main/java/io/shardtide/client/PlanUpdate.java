@@ -2,7 +2,6 @@ package io.shardtide.client;
 
 import io.shardtide.plan.PlanDiff;
 import io.shardtide.plan.ShardingPlan;
-import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -13,12 +12,6 @@ import java.util.Optional;
  * @param previous the workload's plan that this subscriber received before; empty the first time
  */
 public record PlanUpdate(ShardingPlan plan, Optional<ShardingPlan> previous) {
-  /** Checks that nothing is missing. */
-  public PlanUpdate {
-    Objects.requireNonNull(plan, "plan");
-    Objects.requireNonNull(previous, "previous");
-  }
-
   /** Returns the difference from {@code previous}; empty the first time. */
   public Optional<PlanDiff> diff() {
     return previous.map(earlier -> PlanDiff.between(earlier, plan));

@@ -1,5 +1,7 @@
 package io.shardtide.client;
 
+import static java.util.Map.entry;
+
 import io.shardtide.log.ClusterUnavailableException;
 import io.shardtide.wire.Topic;
 import io.shardtide.workload.SourcePosition;
@@ -39,18 +41,13 @@ final class RecordSender implements AutoCloseable {
     producer =
         new KafkaProducer<>(
             endpoint.clients(
-                Map.of(
-                    ProducerConfig.LINGER_MS_CONFIG,
-                    0,
-                    ProducerConfig.MAX_REQUEST_SIZE_CONFIG,
-                    maxRequestBytes),
-                Map.of(
-                    ProducerConfig.ACKS_CONFIG,
-                    "all",
-                    ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG,
-                    true,
-                    ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION,
-                    1)),
+                Map.ofEntries(
+                    entry(ProducerConfig.LINGER_MS_CONFIG, 0),
+                    entry(ProducerConfig.MAX_REQUEST_SIZE_CONFIG, maxRequestBytes)),
+                Map.ofEntries(
+                    entry(ProducerConfig.ACKS_CONFIG, "all"),
+                    entry(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG, true),
+                    entry(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, 1))),
             new StringSerializer(),
             new ByteArraySerializer());
     failedLogins =

@@ -144,15 +144,10 @@ interface PoolMapping {
   @Mapping(target = "type", source = "avro")
   CurveRequest fromAvro(io.shardtide.avro.CurveRequest avro);
 
-  default Pool type(io.shardtide.avro.CurveRequest avro) {
-    return new Pool(
-        avro.getDevicesPerNode(),
-        avro.getMemoryBytesPerDevice(),
-        avro.getHostMemoryBytesPerDevice(),
-        avro.getHardware(),
-        new TreeMap<>(),
-        Optional.empty());
-  }
+  @Mapping(target = "nodes", expression = "java(new java.util.TreeMap<>())")
+  @Mapping(target = "links", expression = "java(java.util.Optional.empty())")
+  @Mapping(target = "withLinks", ignore = true)
+  Pool type(io.shardtide.avro.CurveRequest avro);
 
   @Mapping(target = "predicted", source = "curve")
   io.shardtide.avro.CurveReport toAvro(CurveReport report);

@@ -12,7 +12,6 @@ import io.shardtide.models.Nullable;
 import io.shardtide.option.HotColdTable;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
-import io.shardtide.workload.Named;
 import io.shardtide.workload.ReplicaGroups;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableSpec;
@@ -106,10 +105,6 @@ final class TablePredictionMapping {
 
   static VersionedPrediction fromAvro(io.shardtide.avro.DatedPrediction avro) {
     TablePredicted predicted = avro.getPrediction();
-    if (!avro.getFloats().hasRemaining()) {
-      // Written before version 5.
-      return new VersionedPrediction(fromAvro(predicted), avro.getSince());
-    }
     Widths widths =
         of -> Collections.nCopies(of.getTable().getColumns() / TableSpec.COLUMN_UNIT, List.of());
     int count = (int) towers(predicted, widths).count();
@@ -197,16 +192,11 @@ final class TablePredictionMapping {
     for (SplitPredicted split : avro.getSplits()) {
       TablePart part =
           new TablePart(
-              scope(split.getScope()),
+              PlanMapping.INSTANCE.scope(split.getScope()),
               split.getColumns(),
               split.getBlocks(),
               Nullable.optional(split.getCacheShare()));
       byOption.put(new Option(hotRows, part), towers.next());
     }
-  }
-
-  private static ShardScope scope(String name) {
-    return Named.parse(
-        ShardScope.class, name, "scope of predictions", IllegalArgumentException::new);
   }
 }

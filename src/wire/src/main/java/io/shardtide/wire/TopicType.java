@@ -201,34 +201,29 @@ public record TopicType<V>(
 
   private static <V> TopicType<V> sized(
       String name, Codec<V, ?> codec, Optional<Function<V, String>> key, int bytes) {
-    return add(name, codec, key, Retention.FOREVER, bytes, bytes, Optional.empty());
+    return new TopicType<>(name, codec, key, Retention.FOREVER, bytes, bytes, Optional.empty())
+        .added();
   }
 
-  private static <V> TopicType<V> add(
-      String name,
-      Codec<V, ?> codec,
-      Optional<Function<V, String>> key,
-      Retention retention,
-      int maxMessageBytes,
-      int leastMessageBytes,
-      Optional<Extension> extension) {
-    TopicType<V> type =
-        new TopicType<>(name, codec, key, retention, maxMessageBytes, leastMessageBytes, extension);
-    ALL.put(name, type);
-    return type;
+  private TopicType<V> added() {
+    ALL.put(name, this);
+    return this;
   }
 
   private TopicType<V> retained(Retention other) {
-    return add(name, codec, key, other, maxMessageBytes, leastMessageBytes, extension);
+    return new TopicType<>(name, codec, key, other, maxMessageBytes, leastMessageBytes, extension)
+        .added();
   }
 
   /** Predictions were limited to a broker's default in 0.2.0; a table's have up to 3.5 MB. */
   private TopicType<V> acceptedWith(int least) {
-    return add(name, codec, key, retention, maxMessageBytes, least, extension);
+    return new TopicType<>(name, codec, key, retention, maxMessageBytes, least, extension).added();
   }
 
   private TopicType<V> of(Extension part) {
-    return add(name, codec, key, retention, maxMessageBytes, leastMessageBytes, Optional.of(part));
+    Optional<Extension> its = Optional.of(part);
+    return new TopicType<>(name, codec, key, retention, maxMessageBytes, leastMessageBytes, its)
+        .added();
   }
 
   /** Returns the key of a record with a value, of a topic with keys. */

@@ -68,30 +68,28 @@ interface WorkloadMapping {
 
   @Named("change")
   default Object change(Optional<Update> update) {
-    if (update.orElse(null) instanceof Update.Predicted predicted) {
-      return TablePredictionMapping.toAvro(predicted.prediction());
-    }
-    if (update.orElse(null) instanceof Update.Dropped dropped) {
-      return new TableForgotten(dropped.name());
-    }
-    if (update.orElse(null) instanceof Update.Deleted deleted) {
-      return new WorkloadDeleted(deleted.reason());
-    }
-    return null;
+    return update.map(this::toAvro).orElse(null);
   }
 
   @Named("update")
   default Optional<Update> update(Object change) {
-    if (change instanceof TablePredicted predicted) {
-      return Optional.of(new Update.Predicted(TablePredictionMapping.fromAvro(predicted)));
-    }
-    if (change instanceof TableForgotten forgotten) {
-      return Optional.of(new Update.Dropped(forgotten.getName()));
-    }
-    if (change instanceof WorkloadDeleted deleted) {
-      return Optional.of(new Update.Deleted(deleted.getReason()));
-    }
-    return Optional.empty();
+    return Optional.ofNullable(change).map(this::fromAvro);
+  }
+
+  @SubclassMapping(source = Update.Predicted.class, target = TablePredicted.class)
+  @SubclassMapping(source = Update.Dropped.class, target = TableForgotten.class)
+  @SubclassMapping(source = Update.Deleted.class, target = WorkloadDeleted.class)
+  Object toAvro(Update update);
+
+  @InheritInverseConfiguration
+  Update fromAvro(Object avro);
+
+  default TablePredicted toAvro(Update.Predicted predicted) {
+    return TablePredictionMapping.toAvro(predicted.prediction());
+  }
+
+  default Update.Predicted fromAvro(TablePredicted avro) {
+    return new Update.Predicted(TablePredictionMapping.fromAvro(avro));
   }
 
   io.shardtide.avro.AppliedEvent toAvro(WorkloadState.AppliedEvent event);

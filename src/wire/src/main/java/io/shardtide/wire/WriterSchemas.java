@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.apache.avro.Schema;
 
@@ -171,22 +172,15 @@ final class WriterSchemas {
 
   /** Returns whether the registry gives the schema of another id than an odd one. */
   private boolean answersOthers(int id, String subject) {
-    OptionalInt known = knownId;
-    if (known.isPresent() && known.getAsInt() != id && answers(known.getAsInt())) {
-      return true;
-    }
-    try {
-      int latest = client.getLatestSchemaMetadata(subject).getId();
-      return latest != id && answers(latest);
-    } catch (IOException | RestClientException | RuntimeException e) {
-      return false;
-    }
+    return answersOther(id, () -> knownId.orElse(id))
+        || answersOther(id, () -> client.getLatestSchemaMetadata(subject).getId());
   }
 
-  private boolean answers(int id) {
+  private boolean answersOther(int id, Callable<Integer> other) {
     try {
-      return lookup.byId(id).getSchemaString() != null;
-    } catch (IOException | RestClientException | RuntimeException e) {
+      int asked = other.call();
+      return asked != id && lookup.byId(asked).getSchemaString() != null;
+    } catch (Exception e) {
       return false;
     }
   }

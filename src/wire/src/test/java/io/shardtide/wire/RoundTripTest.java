@@ -69,7 +69,6 @@ import io.shardtide.workload.VersionedTable;
 import io.shardtide.workload.WorkloadChange;
 import io.shardtide.workload.WorkloadState;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -390,16 +389,6 @@ class RoundTripTest {
     Serde<VersionedPrediction> serde = StoreSerdes.of(Codec.DATED_PREDICTION);
     assertSame(
         serde.deserializer().deserialize("t", serde.serializer().serialize("t", dated)), dated);
-  }
-
-  /** Before version 5, predictions were lists of floats. */
-  @Test
-  void predictions_of_earlier_stores_are_read() {
-    VersionedPrediction dated = new VersionedPrediction(predictionOfSplits(), 12);
-    io.shardtide.avro.DatedPrediction earlier =
-        new io.shardtide.avro.DatedPrediction(
-            12L, TablePredictionMapping.toAvro(dated.prediction()), ByteBuffer.allocate(0));
-    assertSame(TablePredictionMapping.fromAvro(earlier), dated);
   }
 
   @Test
