@@ -47,13 +47,19 @@ final class OldNames {
       forecasts          > table forecast  : --growth=--horizon-factor --json=-o=jsonl
       """;
 
-  /** Options of many commands. */
+  /** Options of many commands that have other names now. */
   private static final Map<String, String> OPTIONS =
-      Map.of("--json", "-o=json", "--expecting", "--if-generation", "--workload", "");
+      Map.of("--expecting", "--if-generation", "--workload", "");
 
   /** Options that no command has any more. */
-  private static final Map<String, String> ADDRESSES =
-      Map.of("--bootstrap", "--bootstrap-server", "--kafka-config", "--command-config");
+  private static final Map<String, String> EVERYWHERE =
+      Map.of(
+          "--bootstrap",
+          "--bootstrap-server",
+          "--kafka-config",
+          "--command-config",
+          "--json",
+          "-o=json");
 
   private OldNames() {}
 
@@ -69,7 +75,7 @@ final class OldNames {
           && old.subList(words, old.size()).stream()
               .allMatch(option -> given.stream().anyMatch(arg -> isOption(arg, option)))) {
         Map<String, String> options = new HashMap<>(OPTIONS);
-        options.putAll(ADDRESSES);
+        options.putAll(EVERYWHERE);
         if (row.length > 2) {
           for (String option : row[2].strip().split(" +", -1)) {
             String[] names = option.split("=", 2);
@@ -79,7 +85,7 @@ final class OldNames {
         return replace(row[1].strip(), given.subList(words, args.length), options);
       }
     }
-    return replace("", Arrays.asList(args), ADDRESSES);
+    return replace("", Arrays.asList(args), EVERYWHERE);
   }
 
   private static boolean isOption(String arg, String option) {

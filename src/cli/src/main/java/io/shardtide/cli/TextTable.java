@@ -5,9 +5,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A text table for names from outside, in columns as wide as their widest cell. The ascii-table
- * library (1.12.1) prints our other tables; it encodes in the platform's charset, which before Java
- * 18 is ASCII in locale C, and would replace letters of a name by question marks.
+ * A text table in columns as wide as their widest cell. Our own: the ascii-table library (1.12.1)
+ * encodes in the platform's charset, which before Java 18 is ASCII in locale C, and would replace
+ * letters of a name by question marks.
  */
 final class TextTable {
   private static final int MAX_WIDTH = 60;
