@@ -47,10 +47,10 @@ final class WorkloadCommand {
         "",
         "Examples:",
         "  shardtide workload apply -f workloads.jsonl",
-        "  shardtide workload apply ads --set cluster.devices=8 \\",
-        "    --set cluster.memoryGib=141 --set cluster.batchSize=65536 \\",
-        "    --set cluster.hardware=h200 --set tables[user].rows=1000000 \\",
-        "    --set tables[user].columns=64 --set tables[user].poolingFactor=5"
+        "  shardtide workload apply ads \\",
+        "    --cluster devices=8,memoryGib=141,batchSize=65536,hardware=h200 \\",
+        "    --upsert name=user,rows=1000000,columns=64,poolingFactor=5 \\",
+        "    --set tables[user].constraints.kinds=row_wise+grid_shard"
       })
   int apply(
       @Mixin EventOption on,
@@ -76,8 +76,17 @@ final class WorkloadCommand {
               paramLabel = "TABLE",
               description = "A table to drop. May be repeated.")
           List<String> drops,
-      @Option(names = "--upsert", hidden = true, paramLabel = "KEY=VALUE,..") List<String> upserts,
-      @Option(names = "--cluster", hidden = true, paramLabel = "KEY=VALUE,..") String cluster)
+      @Option(
+              names = "--upsert",
+              paramLabel = "name=TABLE,KEY=VALUE,..",
+              description =
+                  "Values of a table: short for --set tables[TABLE].KEY=VALUE. May be repeated.")
+          List<String> upserts,
+      @Option(
+              names = "--cluster",
+              paramLabel = "KEY=VALUE,..",
+              description = "Values of the cluster: short for --set cluster.KEY=VALUE.")
+          String cluster)
       throws Exception {
     if (file == null && workload == null) {
       throw on.wrong("workload apply needs -f FILE, or WORKLOAD with --set or --drop");

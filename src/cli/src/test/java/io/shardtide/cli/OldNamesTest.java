@@ -72,10 +72,15 @@ class OldNamesTest {
     "plan",
     "--help",
     "version",
-    "bench latency --json"
+    "bench latency"
   })
   void names_of_today_stay(String call) {
     assertThat(now(call)).isEqualTo(call);
+  }
+
+  @Test
+  void json_was_an_option_of_commands_whose_names_stay() {
+    assertThat(now("doctor --config f --json")).isEqualTo("doctor --config f -o=json");
   }
 
   @Test

@@ -220,7 +220,7 @@ final class JsonRecords {
             .formatted(
                 shown(TextNode.valueOf(field)),
                 shown(value),
-                Spelling.nearest(field, known).map(". Maybe %s"::formatted).orElse(""),
+                Spelling.nearest(field, known).map(name -> ". Maybe " + name).orElse(""),
                 String.join(", ", known)));
   }
 
