@@ -124,7 +124,7 @@ class DistributionIT {
     assertThat(out()).startsWith("shardtide ");
     assertThat(err()).isEmpty();
     assertThat(run("--help")).as(err()).isZero();
-    assertThat(out()).contains("  run ", "  topologies ").doesNotContain("  demo ", "  bench ");
+    assertThat(out()).contains("  run ", "  workload ").doesNotContain("  demo ", "  bench ");
     assertThat(run("demo")).isEqualTo(2);
     assertThat(err())
         .contains(
