@@ -256,7 +256,7 @@ class SecureRunIT {
         .isZero();
     assertThat(out.toString())
         .startsWith(
-            "# trainer\nkafka-acls.sh --bootstrap-server HOST:PORT --command-config admin.properties --add"
+            "# trainer\n# reads the latest plan of each workload\nkafka-acls.sh --bootstrap-server HOST:PORT --command-config admin.properties --add"
                 + " --allow-principal User:x --operation Read --topic shardtide.current-plans\n")
         .doesNotContain("planner");
   }
