@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shardtide.arguments import check_text, mapping, plain
+from shardtide.errors import ShardtideError
 from shardtide.torchrec import codecs
 from shardtide.torchrec.constraints import (
     by_module_type,
@@ -38,7 +39,7 @@ from shardtide.torchrec.modules import (
     table_modules,
     unpooled_tables,
 )
-from shardtide.torchrec.sources import PlanRefused, PlanSource, Wanted
+from shardtide.torchrec.sources import PlanSource, Wanted
 from shardtide.train.ranks import by_rank
 from shardtide.train.replication import replication_of
 
@@ -150,7 +151,7 @@ class ShardtidePlanner:
         Call it on one rank, and give the plan to all; collective_plan() does. Without torch.distributed, cluster must
         have devices: the number of ranks that will run the plan.
 
-        PlanRefused if there is no plan for these tables; ConnectionError or TimeoutError if there is none for now, and
+        PlanRefused if there is no plan for these tables; Unreachable or TimedOut if there is none for now, and
         no fallback; PermissionError; FileNotFoundError; ValueError for wrong settings, a model that cannot be planned,
         and a plan that is not of this model. RuntimeError for a TorchRec that is too old, and all else.
         """
@@ -496,7 +497,7 @@ def _on_device(description: dict[str, Any], device: str, per_host: int) -> dict[
 
 def _portable(error: Exception) -> Exception:
     """Returns an error that any rank can unpickle: those of other packages, which it may lack, with their names."""
-    if type(error).__module__ == "builtins" or isinstance(error, PlanRefused):
+    if type(error).__module__ == "builtins" or isinstance(error, ShardtideError):
         return error
     if isinstance(error, ValueError):
         return ValueError(str(error))

@@ -305,7 +305,7 @@ class PythonTorchRecIT {
       cases.put(found.get("case").textValue(), found);
     }
     assertThat(cases.get("no plan yet").path("error").asText())
-        .startsWith("TimeoutError: Workload one-line-cases has no plan yet");
+        .startsWith("TimedOut: Workload one-line-cases has no plan yet");
     assertThat(cases.get("first").path("generation").asInt()).as("%s", cases).isEqualTo(1);
     assertThat(cases.get("first").path("tables")).hasToString("[\"a\",\"b\"]");
     assertThat(cases.get("published by others").path("generation").asInt()).isEqualTo(1);
@@ -333,7 +333,7 @@ class PythonTorchRecIT {
     assertThat(cases.get("away").path("reason").asText()).contains("127.0.0.1:1");
     assertThat(cases.get("no planner").path("reason").asText()).contains("Check the prefix");
     assertThat(cases.get("away without fallback").path("error").asText())
-        .startsWith("ConnectionError: Kafka at 127.0.0.1:1 does not answer");
+        .startsWith("Unreachable: Kafka at 127.0.0.1:1 does not answer");
   }
 
   private static void tell(BufferedWriter in, String line) throws IOException {
