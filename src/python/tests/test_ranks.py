@@ -36,7 +36,7 @@ class Plans:
     def __init__(self, plan):
         self.plan = plan
 
-    def take(self):
+    def poll(self):
         plan, self.plan = self.plan, None
         return plan
 
