@@ -634,7 +634,7 @@ def program(world, arguments):
     class Follower(PlanFollower):
         def __init__(self, log, workload, meter, source, timeout_seconds):
             # The next plan comes after some steps.
-            plans = mock.Mock(take=mock.Mock(side_effect=[None, second]))
+            plans = mock.Mock(poll=mock.Mock(side_effect=[None, second]))
             self.ranks, self._meter, self._plans = Ranks(timeout_seconds), meter, log and plans
             self.running, self._next_plan = {**first, "cacheMisses": []}, None
             self.reports = log and reports

@@ -892,7 +892,7 @@ class Ranks(unittest.TestCase):
             "away": ("ConnectionError", "does not answer"),
             "in vain": ("RuntimeError", "no plan; and Fallback, which planned instead, failed: KeyError: 'k'"),
             "foreign": ("RuntimeError", "KafkaException: odd"),
-            "ours": ("ValueError", "one; two"),
+            "ours": ("NotReshardable", "one; two"),
             "no program": ("FileNotFoundError", "There is no program shardtide at /nowhere/shardtide"),
             "no file": ("FileNotFoundError", "No such file or directory"),
             "no log": ("ValueError", "log must be a shardtide.log.Log on rank 0, got None"),

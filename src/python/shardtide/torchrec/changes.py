@@ -25,6 +25,9 @@ class NotReshardable(ShardtideError, ValueError):
         super().__init__("; ".join(problems))
         self.problems = list(problems)
 
+    def __reduce__(self) -> tuple[type[NotReshardable], tuple[list[str]]]:
+        return type(self), (self.problems,)
+
 
 def changes(running: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     """Returns what to reshard to go from one description to another.
