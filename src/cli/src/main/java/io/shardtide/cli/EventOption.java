@@ -21,18 +21,9 @@ import java.util.concurrent.CompletionException;
 import picocli.CommandLine.Option;
 
 /** The options of commands that change workloads, and how they publish the events. */
-final class EventOption extends ClusterOption {
+final class EventOption extends SourceOption {
   /** Events that are pending at a time. */
   private static final int BATCH = 1000;
-
-  private static final int SHOWN_ID = 8;
-
-  @Option(
-      names = "--source",
-      paramLabel = "TEXT",
-      defaultValue = "command line",
-      description = "Shown as the author of the change. Default: ${DEFAULT-VALUE}.")
-  private String source;
 
   @Option(
       names = "--if-generation",
@@ -70,7 +61,7 @@ final class EventOption extends ClusterOption {
             UUID.randomUUID(),
             workload,
             Instant.now(),
-            source,
+            source(),
             generation == null ? OptionalLong.empty() : OptionalLong.of(generation),
             changes);
     event.checkDistinct();
@@ -89,7 +80,7 @@ final class EventOption extends ClusterOption {
     }
     quietly(
         () -> {
-          try (WorkloadPublisher publisher = WorkloadPublisher.connect(endpoint(), source);
+          try (WorkloadPublisher publisher = WorkloadPublisher.connect(endpoint(), source());
               LateBar bar = bar("Publishing")) {
             for (int from = 0; from < events.size(); from += BATCH) {
               publish(publisher, events.subList(from, Math.min(from + BATCH, events.size())), bar);
@@ -155,7 +146,6 @@ final class EventOption extends ClusterOption {
             .put("workload", sent.event().workloadId());
     outcome.write(node);
     outcomes.add(node);
-    table.add(
-        id.substring(0, SHOWN_ID), sent.event().workloadId(), outcome.text(), outcome.detail());
+    table.add(shortId(id), sent.event().workloadId(), outcome.text(), outcome.detail());
   }
 }

@@ -17,22 +17,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.UUID;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** The options of commands that publish an event of a pool, and how they publish it. */
-final class PoolEventOption extends ClusterOption {
-  private static final int SHOWN_ID = 8;
-
+final class PoolEventOption extends SourceOption {
   @Parameters(paramLabel = "POOL", index = "0", description = "Id of the pool.")
   private String pool;
-
-  @Option(
-      names = "--source",
-      paramLabel = "TEXT",
-      defaultValue = "command line",
-      description = "Shown as the author of the change. Default: ${DEFAULT-VALUE}.")
-  private String source;
 
   /**
    * Publishes an event, waits for the planner's decision and prints it.
@@ -43,7 +33,7 @@ final class PoolEventOption extends ClusterOption {
    */
   int publish(PoolUpdate update, Optional<String> workloadId) throws Exception {
     PoolChange event =
-        new PoolChange(UUID.randomUUID(), pool, Instant.now(), source, List.of(update));
+        new PoolChange(UUID.randomUUID(), pool, Instant.now(), source(), List.of(update));
     return quietly(
         () -> {
           if (OtherPools.mayConflict(update)) {
@@ -62,7 +52,7 @@ final class PoolEventOption extends ClusterOption {
 
   private int publish(PoolChange event, Optional<String> workloadId)
       throws IOException, InterruptedException {
-    try (PoolPublisher publisher = PoolPublisher.connect(endpoint(), source)) {
+    try (PoolPublisher publisher = PoolPublisher.connect(endpoint(), source())) {
       PublishedOutcome outcome =
           PublishedOutcome.await(
               publisher.publishAndAwait(event),
@@ -80,7 +70,7 @@ final class PoolEventOption extends ClusterOption {
           JsonNodeFactory.instance.objectNode().put("event", id).put("pool", event.poolId());
       outcome.write(node);
       TextTable table = new TextTable("event", "pool", "outcome");
-      table.add(id.substring(0, SHOWN_ID), event.poolId(), outcome.text());
+      table.add(shortId(id), event.poolId(), outcome.text());
       print(
           node,
           () ->
