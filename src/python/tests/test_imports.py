@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import importlib.util
-import io
 import json
 import pathlib
 import re
@@ -14,14 +12,14 @@ import sys
 import tempfile
 import unittest
 from typing import Any
-from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/python"))
 
+import commands
+
 from shardtide.imports import (
     Imported,
-    __main__,
     checkpoint,
     hugectr,
     neuroshard,
@@ -794,11 +792,7 @@ class NeuroShard(unittest.TestCase):
         return path
 
     def run_command(self, *arguments: object) -> str:
-        out = io.StringIO()
-        argv = ["imports", "neuroshard", *(str(argument) for argument in arguments)]
-        with mock.patch.object(sys, "argv", argv), contextlib.redirect_stdout(out):
-            __main__.main()
-        return out.getvalue()
+        return commands.run("import", "neuroshard", *arguments)[0]
 
     def samples(self, source: str = "samples") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         out = self.folder / "out"
@@ -824,7 +818,7 @@ class NeuroShard(unittest.TestCase):
         zipped.write_bytes(gzip.compress(b"0,3 1.5\n\n11 0.25\n"))
         self.assertEqual(self.samples("gz"), (compute, []))
         zipped.write_bytes(zipped.read_bytes()[:-10])
-        with self.assertRaisesRegex(SystemExit, "data.txt.gz must be complete"):
+        with self.assertRaisesRegex(commands.Ended, "data.txt.gz must be complete"):
             self.samples("gz")
 
     def test_an_all_to_all_is_two_collectives_without_idle_time(self) -> None:
@@ -889,24 +883,26 @@ class NeuroShard(unittest.TestCase):
         ):
             with self.subTest(text), tempfile.TemporaryDirectory(dir=self.folder) as bad:
                 self.write(f"{bad}/{name}/data.txt", text + "\n")
-                with self.assertRaises(SystemExit) as caught:
+                with self.assertRaises(commands.Ended) as caught:
                     self.samples(bad)
                 self.assertIn(f"{name}/data.txt, {error}", str(caught.exception))
 
     def test_errors_of_folders_and_options_name_what_is_missing(self) -> None:
         empty, tasks = self.folder / "empty", self.write("tasks.txt", "0 16\n")
         empty.mkdir()
+        cluster = self.write("cluster.json", json.dumps(CLUSTER))
         for arguments, error in (
             ((empty, "--out", "o"), "empty must have compute/data.txt or comm_D/data.txt, plain or .gz"),
             ((empty,), "--out must be given with neuroshard and "),
-            ((tasks, "--cluster", "c"), "--tables must be given with neuroshard and "),
-            ((empty, "--out", "o", "--cluster", "c", "--zipf", "1"), "got --cluster, --zipf"),
-            ((self.folder / "nowhere", "--tables", self.tables, "--cluster", "c"), "No such file"),
+            ((tasks, "--cluster", cluster), "--tables must be given with neuroshard and "),
+            ((empty, "--out", "o", "--cluster", cluster, "--zipf", "1"), "got --cluster, --zipf"),
+            ((self.folder / "nowhere", "--tables", self.tables, "--cluster", cluster), "nowhere must have lines of"),
+            ((tasks, "--cluster", "c"), "argument --cluster: .*No such file"),
         ):
-            with self.subTest(error), self.assertRaisesRegex(SystemExit, error):
+            with self.subTest(error), self.assertRaisesRegex(commands.Ended, error):
                 self.run_command(*arguments)
         self.tables.unlink()
-        with self.assertRaisesRegex(SystemExit, "must have table_configs.json, or its parent; else give --tables"):
+        with self.assertRaisesRegex(commands.Ended, "must have table_configs.json, or its parent; else give --tables"):
             self.run_command(empty, "--out", "o")
 
     def test_errors_of_tables_name_the_table(self) -> None:
@@ -924,11 +920,7 @@ class NeuroShard(unittest.TestCase):
 
 class Command(unittest.TestCase):
     def run_command(self, *arguments: str) -> tuple[str, str]:
-        out, err = io.StringIO(), io.StringIO()
-        with mock.patch.object(sys, "argv", ["shardtide.imports", *arguments]):
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                __main__.main()
-        return out.getvalue(), err.getvalue()
+        return commands.run("import", *arguments)
 
     def setUp(self) -> None:
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -966,7 +958,7 @@ class Command(unittest.TestCase):
             "torcheasyrec", str(path), "--default-lookups", "12", "--publishable", str(folder)
         )
         self.assertEqual(printed, "")
-        self.assertIn("shardtide.imports: Table price_emb has 6 columns", said)
+        self.assertIn("shardtide-py import: Table price_emb has 6 columns", said)
         files = {path.stem: json.loads(path.read_text()) for path in folder.iterdir()}
         self.assertEqual(files["lookups"]["searches"], 12)
         change = workload_change("w", cluster=CLUSTER, **files)
@@ -1028,9 +1020,9 @@ class Command(unittest.TestCase):
             (("hugectr", "missing", "--cluster", str(self.cluster)), "No such file or directory: 'missing'"),
             (("torcheasyrec", str(EMBARK), "--cluster", str(self.cluster)), "datasets.txt, line "),
         ):
-            with self.subTest(error), self.assertRaises(SystemExit) as caught:
+            with self.subTest(error), self.assertRaises(commands.Ended) as caught:
                 self.run_command(*arguments)
-            self.assertTrue(str(caught.exception).startswith("shardtide.imports: "), caught.exception)
+            self.assertTrue(str(caught.exception).startswith("shardtide-py import: "), caught.exception)
             self.assertIn(error, str(caught.exception))
 
     def test_it_needs_neither_torch_nor_kafka(self) -> None:

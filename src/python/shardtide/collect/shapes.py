@@ -101,7 +101,6 @@ class Shard:
             raise ValueError(f"cache_share must be above 0 and at most 1, got {self.cache_share}")
 
     def rows(self, table: AnyTable) -> int:
-        """Rows on the device."""
         return -(-table.rows // self.devices)
 
     def cached_rows(self, table: AnyTable) -> int:
@@ -117,7 +116,6 @@ class Shard:
         return self.samples if self.pooled else self.lookups(table)
 
     def needs(self, table: AnyTable) -> Limits:
-        """What a step of the shard needs."""
         rows = self.rows(table)
         gradients = self.outputs(table) + (rows if self.replicated else self.lookups(table))
         if self.cache_share is not None:

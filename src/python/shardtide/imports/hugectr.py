@@ -52,7 +52,6 @@ def read(path: str | pathlib.Path, gpus: int | None = None, dataset: str | None 
 
 
 def tables(config: Mapping[str, Any], gpus: int | None = None) -> Imported:
-    """Returns the tables of a model's JSON; see read()."""
     layers = [mapping(layer, "a layer", "type") for layer in items(config.get("layers"), "layers", "objects")]
     gpus = _gpus(config) or gpus
     inputs = {
@@ -176,7 +175,6 @@ def _number(fields: Mapping[str, Any], name: str, of: str) -> int:
 
 
 def arguments(text: str, dataset: str | None = None) -> Imported:
-    """Returns the tables of the benchmark's arguments; see read()."""
     text = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     named = {name: value for name, value in re.findall(r'(\w+)="([^"]*)"', text) if "--num_table" in value}
     if dataset is not None:

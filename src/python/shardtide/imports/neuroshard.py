@@ -199,7 +199,6 @@ def _whole(value: Any, name: str, least: int = 0) -> int:
 
 
 def _number(value: Any, name: str) -> float:
-    """Returns a number, or the number that a text is."""
     try:
         number = float(value) if isinstance(value, str) else value
     except ValueError:

@@ -244,7 +244,6 @@ def _rows(feature: _Feature, given: Mapping[str, int]) -> int:
 
 
 def _storage(imported: Imported, feature: _Feature) -> dict[str, Any] | None:
-    """Returns the HashedStorage of a feature's table; None if its rows are fixed."""
     size = feature.sizes[0]
     if size not in ("zch", "dynamicemb"):
         return None

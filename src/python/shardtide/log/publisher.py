@@ -110,8 +110,6 @@ def _with_canonical_id(change: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Outcome:
-    """What became of a published change."""
-
     def __init__(self, event_id: str, place: dict[str, Any], predictions: Reader, rejections: Reader, group: Group):
         self._event_id = event_id
         self._place = place
@@ -122,7 +120,6 @@ class _Outcome:
         self._group_at = time.monotonic() + GROUP_SECONDS
 
     def poll(self) -> Accepted | Rejected | None:
-        """Returns the outcome if it is known now."""
         record = self._predictions.poll(POLL_SECONDS)
         if record is not None and record.value is not None and str(record.value["eventId"]) == self._event_id:
             return Accepted(record.value["generation"], record.value.get("costsOf"))

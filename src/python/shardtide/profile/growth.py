@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shardtide.collect.tables import cdf_ranks
 from shardtide.profile.bags import Bags
 from shardtide.profile.lookups import StreamProfile, feature_fields, is_integer
 from shardtide.profile.rows import ALL_HASHES, BYTES_PER_ENTRY, DEFAULT_MEMORY_BYTES, RowSketch, find, is_below
-from shardtide.profile.statistics import CDF_FACTOR, access_cdf, batch_histogram, histogram_warning
+from shardtide.profile.statistics import access_cdf, batch_histogram, histogram_warning
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -76,7 +77,6 @@ class FirstPeriods:
             self._lower(self._threshold // 2)
 
     def merge(self, other: FirstPeriods) -> None:
-        """Adds another sample of the same capacity."""
         self.add(other._ids, other._periods, other._threshold)
 
     def _lower(self, threshold: int) -> None:
@@ -199,7 +199,7 @@ class TableGrowth:
 
     def capacities(self) -> list[int]:
         """Returns how many ids the table keeps for each of hit_shares: 1, 4, 16, ..., then all."""
-        return [min(CDF_FACTOR**k, self.ids) for k in range(len(self.hit_shares))]
+        return [*cdf_ranks(self.ids), self.ids]
 
     def storage(self) -> dict[str, Any]:
         """Returns the fields of a table's `storage`: ids, idsPerDay unless it is unknown, and hitShares."""

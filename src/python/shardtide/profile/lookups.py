@@ -52,7 +52,6 @@ class StreamProfile(ABC):
 
     @property
     def features(self) -> list[str]:
-        """The features that look up this table."""
         return list(self._lookups)
 
     def add(
@@ -94,7 +93,6 @@ class StreamProfile(ABC):
         self._samples[feature] += batch.samples
 
     def check_merge(self, other: StreamProfile) -> None:
-        """ValueError if the other cannot be merged."""
         for what in self._MERGED:
             if getattr(self, what) != getattr(other, what):
                 raise ValueError(

@@ -271,7 +271,6 @@ class Profiler:
 
     @property
     def features(self) -> list[str]:
-        """The features of all tables."""
         return list(self._by_feature)
 
     def add(self, batch: Any) -> None:

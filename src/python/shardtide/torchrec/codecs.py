@@ -83,7 +83,6 @@ def usable(change: Mapping[str, Any], device: str) -> tuple[list[dict[str, Any]]
 
 
 def _problem(codec: str, tables: Sequence[Mapping[str, Any]], cluster: Mapping[str, Any], device: str) -> str | None:
-    """Returns why a codec is not usable; None if it is."""
     if codec not in CODECS:
         return f"TorchRec has no such codec; must be one of {', '.join(CODECS)}"
     block = CODECS[codec].block

@@ -30,7 +30,6 @@ def to_sharding_plan(plan: Mapping[str, Any], **options: Any) -> Any:
 
 
 def to_module_plan(tables: Mapping[str, dict[str, Any]]) -> Any:
-    """Returns an EmbeddingModuleShardingPlan of the shardings of a module's tables."""
     from torchrec.distributed.types import EmbeddingModuleShardingPlan, ParameterSharding
 
     return EmbeddingModuleShardingPlan(

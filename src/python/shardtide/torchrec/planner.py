@@ -8,7 +8,6 @@ torch and torchrec are imported when a planner is made.
 
 from __future__ import annotations
 
-import functools
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -26,9 +25,10 @@ from shardtide.torchrec.constraints import (
     rules_of,
 )
 from shardtide.torchrec.conversions import to_sharding_plan
-from shardtide.torchrec.descriptions import KINDS, NODE_KINDS, describe, placement
+from shardtide.torchrec.descriptions import KINDS, describe, placement
 from shardtide.torchrec.modules import (
     check_model,
+    check_nodes,
     collections,
     configs,
     cpu_problems,
@@ -38,6 +38,7 @@ from shardtide.torchrec.modules import (
     node_size,
     table_modules,
     unpooled_tables,
+    warn_once,
 )
 from shardtide.torchrec.sources import PlanSource, Wanted
 from shardtide.train.ranks import by_rank
@@ -221,7 +222,6 @@ class ShardtidePlanner:
         return answer.fallback_plan if answer.description is None else to_sharding_plan(answer.description)
 
     def _answer(self, module: Any, sharders: list[Any], ranks: int) -> _Answer:
-        """Returns what rank 0 found, an error included."""
         name = self._source.name
         try:
             check_version()
@@ -250,7 +250,6 @@ class ShardtidePlanner:
         return _Answer(name, fallback_plan=plan, fallback_reason=str(reason))
 
     def _wanted(self, module: Any, sharders: list[Any], ranks: int) -> Wanted:
-        """Returns what to plan; ValueError if it cannot be."""
         # Here, since python -m shardtide.torchrec.publish would warn if its package imported it.
         from shardtide.torchrec.publish import model_change
 
@@ -368,7 +367,6 @@ class ShardtidePlanner:
             return _on_device(found, self._device_type(), per_host)
         if replication_of(found, ranks).groups > 1:
             raise ValueError("The plan has replica groups, and is for DMPCollection; must have one")
-        check_tables(module, found)
         by_type = by_module_type(sharders)
         by_columns = all(
             "column_wise" in by_type[type(collection)].sharding_types(self._device_type())
@@ -391,22 +389,9 @@ class ShardtidePlanner:
         if answer.description is None:
             return
         check_model(module, answer.description)
-        of_nodes = sorted(
-            table
-            for tables in answer.description["plan"].values()
-            for table, sharding in tables.items()
-            if sharding["sharding_type"] in NODE_KINDS
-        )
-        per_node, _ = self._nodes(ranks)
-        size = node_size(ranks) if of_nodes else 0
-        if of_nodes and per_node != size:
-            raise ValueError(
-                f"Tables {', '.join(of_nodes)} are split over nodes of {per_node} devices; TorchRec has nodes of"
-                f" {size}: set LOCAL_WORLD_SIZE, or devicesPerNode of the cluster"
-            )
+        check_nodes(answer.description)
 
     def _nodes(self, ranks: int) -> tuple[int, int]:
-        """Returns the devices of a node and of a host, which are the cluster's, or TorchRec's if it has none."""
         given = self._cluster or {}
         per_node = given.get("devicesPerNode")
         per_host = given.get("devicesPerHost")
@@ -420,36 +405,6 @@ class ShardtidePlanner:
         return self._device or str(get_device_type())
 
 
-def check_tables(model: Any, plan: Mapping[str, Any]) -> None:
-    """Checks that a ShardingPlan record has a model's tables, in their sizes.
-
-    ValueError names each table that the model or the plan lacks, and each of another size.
-    """
-    planned: dict[str, tuple[int, int]] = {}
-    for shard in plan["shards"]:
-        rows, columns = planned.get(shard["table"], (0, 0))
-        end = shard["rowOffset"] + shard["rows"], shard["columnOffset"] + shard["columns"]
-        planned[shard["table"]] = max(rows, end[0]), max(columns, end[1])
-    actual = {
-        config.name: (config.num_embeddings, config.embedding_dim)
-        for collection in collections(model).values()
-        for config in configs(collection)
-    }
-    problems = [
-        f"{name} is {planned[name][0]} rows by {planned[name][1]} columns in the plan, and {rows} by {columns} in the"
-        " model"
-        for name, (rows, columns) in sorted(actual.items())
-        if name in planned and planned[name] != (rows, columns)
-    ]
-    missing, unknown = sorted(actual.keys() - planned.keys()), sorted(planned.keys() - actual.keys())
-    if missing:
-        problems.append(f"{', '.join(missing)} of the model {'is' if len(missing) == 1 else 'are'} not in the plan")
-    if unknown:
-        problems.append(f"{', '.join(unknown)} of the plan {'is' if len(unknown) == 1 else 'are'} not in the model")
-    if problems:
-        raise ValueError(f"The plan is not of this model's tables: {'; '.join(problems)}. Plan again")
-
-
 def check_version() -> None:
     """Checks TorchRec's version: RuntimeError if it is too old, a warning if it is newer than what was tested."""
     import torchrec
@@ -457,19 +412,13 @@ def check_version() -> None:
     text = str(getattr(torchrec, "__version__", ""))
     found = re.match(r"(\d+)\.(\d+)", text)
     if not found:
-        _warn(f"TorchRec has the version {text!r}, of which nothing is known")
+        warn_once(f"TorchRec has the version {text!r}, of which nothing is known")
         return
     version = int(found[1]), int(found[2])
     if version < OLDEST:
         raise RuntimeError(f"TorchRec {text} is too old for ShardtidePlanner; must be {_text(OLDEST)}.0 or newer")
     if version > NEWEST_TESTED:
-        _warn(f"TorchRec {text} is newer than {_text(NEWEST_TESTED)}, the newest that ShardtidePlanner was tested with")
-
-
-@functools.lru_cache(maxsize=None)
-def _warn(message: str) -> None:
-    """Warns once in a process."""
-    logger.warning("%s", message)
+        warn_once(f"TorchRec {text} is newer than {_text(NEWEST_TESTED)}, the newest that ShardtidePlanner was tested with")
 
 
 def _gib(size: float) -> str:

@@ -1,35 +1,6 @@
 """Publishes the tables of a TorchRec EmbeddingBagCollection or EmbeddingCollection as a workload.
 
-python -m shardtide.torchrec.publish BOOTSTRAP_SERVERS REGISTRY_URL --workload NAME --configs FILE
-    --devices N --memory-gib G --batch-size N --devices-per-node N --hardware NAME
-    [--memory-gib-of DEVICE=G ...] [--devices-per-host N] [--pipeline NAME] [--lookups FILE] [--profiles FILE]
-    [--batch-sizes FILE] [--duplicates FILE] [--weights FILE] [--optimizer NAME] [--kernels FILE] [--storage FILE]
-    [--constraints FILE] [--drop NAME ...] [--previous FILE] [--timeout SECONDS] [--prefix TEXT] [--settings FILE]
-
---configs    JSON: a list of EmbeddingBagConfigs: objects with name, num_embeddings, embedding_dim, feature_names,
-             data_type, and pooling: SUM or MEAN; NONE for EmbeddingConfigs, whose lookups each have an output
---lookups    JSON: an object with the mean number of lookups per sample of each feature
---profiles   JSON: what `python -m shardtide.profile --out` wrote: poolingFactor, features, accessCdf and reuseHistogram
-             of tables by name. Features of these tables need no --lookups
---batch-sizes JSON: an object with the samples of each feature, over all devices, that has another number of them than
-             --batch-size (VBE)
---duplicates JSON: an object with the number of times that a sample is in a batch, on average, of each feature whose
-             repeated samples are looked up and sent once (RecD)
---weights    JSON: an object with "given" for each feature whose ids have weights, as in a collection with is_weighted;
-             "learned" if a feature processor computes them
---kernels    JSON: an object with what is decided about kernels of tables by name: computeKernel, cacheLoadFactor,
-             cacheAlgorithm, outputType, stochasticRounding and enforceHbm, each optional
---storage    JSON: an object with the hash tables that store rows of tables without a fixed size, by name: ids,
-             idsPerDay, slotBytes, eviction and hitShares, each optional. Their num_embeddings are slots. In TorchRec,
-             only managed collision collections have such tables, row-wise: shardtide.torchrec.managed_storage()
---constraints JSON: an object with fields of TableConstraints of tables by name, such as {"item": {"kinds":
-             ["row_wise"]}}
---pipeline   of the training program: none, sparse_dist (TrainPipelineSparseDist) or prefetch
-             (PrefetchTrainPipelineSparseDist). Device memory then also has to hold what a step allocates
---previous   JSON: the --configs that were published before; tables that are no longer in --configs are dropped
-
-Prints the outcome: the workload's generation, or why the change was rejected (exit status 1). Needs the rights of
-./shardtide rights --role publisher. In a program that has the collection, pass
+shardtide-py publish --help says what its files hold. In a program that has the collection, pass
 workload_change(collection.embedding_bag_configs(), ...) to shardtide.log.WorkloadPublisher; of an EmbeddingCollection,
 its embedding_configs(); of all collections of a model, model_change(model, ...).
 """
@@ -37,6 +8,7 @@ its embedding_configs(); of all collections of a model, model_change(model, ...)
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import math
 import numbers
@@ -44,7 +16,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from shardtide import events
+from shardtide import command, events
 from shardtide.arguments import check_text, items, mapping, plain, read_json, shown, texts
 from shardtide.optimizers import OPTIMIZERS, Optimizer, optimizer_name
 from shardtide.torchrec.descriptions import KINDS, UNPOOLED_KINDS
@@ -236,7 +208,6 @@ def _factor(name: str, factors: Mapping[str, float] | None, feature: str) -> flo
 def _described(
     pooling: Mapping[str, float], shares: Mapping[str, float], repeats: Mapping[str, float]
 ) -> list[dict[str, Any]]:
-    """Returns the features of a TableSpec, none if they are what it has without."""
     described = []
     for feature, lookups in pooling.items():
         fields: dict[str, Any] = {"name": feature, "poolingFactor": lookups}
@@ -332,12 +303,10 @@ def _with_limits(name: str, limits: Mapping[str, Any], others: Mapping[str, Any]
 
 
 def _pooling_type(fields: Mapping[str, Any]) -> str | None:
-    """Returns the name of a table's pooling; None if its config has none."""
     return _named(fields["pooling"], POOLED, f"pooling of table {fields['name']}") if "pooling" in fields else None
 
 
 def _is_pooled(config: Any, fields: Mapping[str, Any]) -> bool:
-    """Returns whether a sample's lookups of a table have one output."""
     pooling = _pooling_type(fields)
     if pooling is not None:
         return POOLED[pooling]
@@ -438,26 +407,6 @@ def workload_change(
     return events.workload_change(workload, changes, "shardtide.torchrec.publish")
 
 
-def gib_bytes(text: str) -> int:
-    """Returns the bytes of a number of GiB; argparse's error if it is none above 0."""
-    try:
-        gib = float(text)
-    except ValueError:
-        gib = math.nan
-    if not (math.isfinite(gib) and gib > 0):
-        raise argparse.ArgumentTypeError(f"must be a number of GiB above 0, such as 64, got {shown(text)}")
-    return round(gib * 2**30)
-
-
-def device_memory(text: str) -> dict[str, int]:
-    """Returns the DeviceMemory of a text, DEVICE=GIB; ValueError if it has another form."""
-    device, _, gib = text.partition("=")
-    try:
-        return {"device": int(device), "bytes": gib_bytes(gib)}
-    except (ValueError, argparse.ArgumentTypeError):
-        raise ValueError(f'--memory-gib-of must be DEVICE=G, such as 6=40, got "{text}"') from None
-
-
 def model_change(
     workload: str,
     model: Any,
@@ -500,119 +449,108 @@ def model_change(
     return change
 
 
-def load_configs(path: str, option: str) -> list[dict[str, Any]]:
+# Options of files of JSON objects, which are arguments of workload_change(), and what they have.
+_FILES = {
+    "lookups": "the mean number of lookups per sample of each feature",
+    "profiles": "what shardtide-py profile --out wrote, by table; its features need no --lookups",
+    "batch_sizes": "the samples over all devices of each feature that has another number than --batch-size (VBE)",
+    "duplicates": "how often a sample is in a batch, on average, of each feature whose samples are sent once (RecD)",
+    "weights": f"{' or '.join(WEIGHTS)} (by a feature processor) of each feature whose ids have weights",
+    "kernels": "fields of a TableKernel and enforceHbm, by table",
+    "storage": "fields of a HashedStorage of each hash table, whose num_embeddings are slots; see managed_storage()",
+    "constraints": 'fields of TableConstraints by table, such as {"item": {"kinds": ["row_wise"]}}',
+}
+
+
+def _gib_bytes(text: str) -> int:
+    """Returns the bytes of a number of GiB; ValueError if it is none above 0."""
+    with contextlib.suppress(ValueError, OverflowError):
+        size = round(float(text) * 2**30)
+        if size > 0:
+            return size
+    raise ValueError(f"must be a number of GiB above 0, such as 64, got {shown(text)}")
+
+
+def _device_memory(text: str) -> dict[str, int]:
+    """Returns the DeviceMemory of a text, DEVICE=GIB; ValueError if it has another form."""
+    device, _, gib = text.partition("=")
+    try:
+        return {"device": int(device), "bytes": _gib_bytes(gib)}
+    except ValueError:
+        raise ValueError(f'must be DEVICE=G, such as 6=40, got "{text}"') from None
+
+
+def _configs(path: str) -> list[dict[str, Any]]:
     """Returns the configs of a JSON file; ValueError if it holds no list of objects with names."""
-    what = f"{option} {path}"
-    configs = items(read_json(path), what, "EmbeddingBagConfigs")
+    configs = items(read_json(path), path, "EmbeddingBagConfigs")
     for place, config in enumerate(configs):
-        name = mapping(config, f"{what}: the one at position {place}", "fields of an EmbeddingBagConfig").get("name")
+        name = mapping(config, f"{path}: the one at position {place}", "fields of an EmbeddingBagConfig").get("name")
         if not isinstance(name, str):
-            raise ValueError(f"{what}: name must be a str, got {shown(name)} at position {place}")
+            raise ValueError(f"{path}: name must be a str, got {shown(name)} at position {place}")
     return configs
 
 
-def load_object(path: str | None, option: str, of: str) -> dict[str, Any]:
-    """Returns the object of a JSON file, an empty one without a file; ValueError if it holds something else."""
-    return dict(mapping(read_json(path), f"{option} {path}", of)) if path else {}
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    command.add_cluster(parser, timeout_seconds=60.0)
+    add("--workload", required=True, metavar="NAME")
+    configs = "JSON: a list of EmbeddingBagConfigs, or of EmbeddingConfigs (pooling NONE), with data_type and pooling by name"
+    add("--configs", required=True, type=command.checked(_configs), metavar="FILE", help=configs)
+    previous = "the --configs that were published before: tables that they alone have are dropped"
+    add("--previous", type=command.checked(_configs), default=[], metavar="FILE", help=previous)
+    add("--drop", action="append", default=[], metavar="TABLE", help="a table to drop; may be repeated")
+    for name, of in _FILES.items():
+        option, text = f"--{name.replace('_', '-')}", of.replace("%", "%%")
+        add(option, type=command.json_object(of), default={}, metavar="FILE", help=f"JSON: an object with {text}")
+    optimizers = f"of the tables: {', '.join(OPTIMIZERS)}, or FBGEMM's name of it (default: the cluster's)"
+    add("--optimizer", metavar="NAME", help=optimizers)
+    add("--hardware", required=True, help="hardware of a cost model, such as h200")
+    add("--devices", type=int, required=True)
+    gib = command.checked(_gib_bytes)
+    add("--memory-gib", type=gib, required=True, metavar="G", help="memory for tables on a device, in 2^30 bytes")
+    of_device = command.checked(_device_memory)
+    add("--memory-gib-of", type=of_device, action="append", metavar="DEVICE=G", help="of one device; may be repeated")
+    add("--batch-size", type=int, required=True, help="samples in a batch, over all devices")
+    add("--devices-per-node", type=int, default=8)
+    add("--devices-per-host", type=int, help="where the fast links of a node span several hosts (default: a node)")
+    add("--pipeline", choices=PIPELINES, help="TorchRec's of the program: what its steps allocate counts as memory")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m shardtide.torchrec.publish",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("bootstrap_servers")
-    parser.add_argument("registry_url")
-    parser.add_argument("--workload", required=True)
-    parser.add_argument("--configs", required=True)
-    parser.add_argument("--lookups")
-    parser.add_argument("--batch-sizes", metavar="FILE")
-    parser.add_argument("--duplicates", metavar="FILE")
-    parser.add_argument("--weights", metavar="FILE")
-    parser.add_argument("--devices", type=int, required=True)
-    parser.add_argument("--memory-gib", type=gib_bytes, required=True, help="memory for tables on a device, in 2^30 bytes")
-    parser.add_argument("--batch-size", type=int, required=True, help="samples in a batch, over all devices")
-    parser.add_argument("--devices-per-node", type=int, default=8)
-    parser.add_argument(
-        "--devices-per-host", type=int, help="where the fast links of a node span several hosts (default: a node)"
-    )
-    parser.add_argument(
-        "--memory-gib-of", action="append", default=[], metavar="DEVICE=G", help="of one device; may be repeated"
-    )
-    parser.add_argument("--hardware", required=True, help="hardware of a cost model, such as h200")
-    parser.add_argument(
-        "--optimizer",
-        metavar="NAME",
-        help=f"of the tables: {', '.join(OPTIMIZERS)}, or FBGEMM's name of it (default: the cluster's)",
-    )
-    parser.add_argument("--profiles", help="JSON: profiles of tables by name, see python -m shardtide.profile")
-    parser.add_argument("--kernels", help="JSON: what is decided about kernels of tables by name, see above")
-    parser.add_argument("--storage", help="JSON: hash tables that store rows of tables by name, see above")
-    parser.add_argument("--constraints", help="JSON: what plans of tables must keep to, by name, see above")
-    parser.add_argument("--drop", action="append", default=[], metavar="NAME", help="a table to drop; may be repeated")
-    parser.add_argument("--pipeline", choices=PIPELINES, help="pipeline of the training program, whose memory counts")
-    parser.add_argument("--previous", help="--configs of the time before; tables that are gone are dropped")
-    parser.add_argument("--timeout", type=float, default=60.0, help="seconds to wait for Kafka, and for the outcome")
-    parser.add_argument("--prefix", default="shardtide.")
-    parser.add_argument("--settings", help="JSON file: an object with settings of librdkafka, such as TLS and SASL")
-    arguments = parser.parse_args()
-    logging.basicConfig(format="%(message)s")
-
-    # Imported here: the functions above need no client of Kafka.
-    from confluent_kafka import KafkaException
-
-    from shardtide.log.log import Log
+def run(options: argparse.Namespace) -> int:
+    """Prints the workload's generation, or why the change was rejected (status 1)."""
     from shardtide.log.publisher import Rejected, WorkloadPublisher
 
-    try:
-        check_text(arguments.workload, "--workload")
-        configs = load_configs(arguments.configs, "--configs")
-        previous = load_configs(arguments.previous, "--previous") if arguments.previous else []
-        gone = {config["name"] for config in previous} - {config["name"] for config in configs}
-        cluster: dict[str, Any] = {
-            "devices": arguments.devices,
-            "memoryBytesPerDevice": arguments.memory_gib,
-            "batchSize": arguments.batch_size,
-            "devicesPerNode": arguments.devices_per_node,
-            "hardware": arguments.hardware,
-        }
-        # Left out where they are the defaults: registries of earlier planners do not know the fields.
-        if arguments.memory_gib_of:
-            cluster["memoryBytesByDevice"] = [device_memory(text) for text in arguments.memory_gib_of]
-        if arguments.devices_per_host:
-            cluster["devicesPerHost"] = arguments.devices_per_host
-        if arguments.pipeline:
-            cluster.update(countsStepMemory=True, pipeline=arguments.pipeline)
-        change = workload_change(
-            arguments.workload,
-            configs,
-            load_object(arguments.lookups, "--lookups", "a number for each feature"),
-            cluster,
-            arguments.optimizer,
-            sorted(gone.union(arguments.drop)),
-            load_object(arguments.profiles, "--profiles", "a profile for each table"),
-            constraints=load_object(arguments.constraints, "--constraints", "TableConstraints for each table"),
-            kernels=load_object(arguments.kernels, "--kernels", "a kernel for each table"),
-            batch_sizes=load_object(arguments.batch_sizes, "--batch-sizes", "a number of samples for each feature"),
-            duplicates=load_object(arguments.duplicates, "--duplicates", "a number for each feature"),
-            weights=load_object(arguments.weights, "--weights", f"{' or '.join(WEIGHTS)} for each feature"),
-            storage=load_object(arguments.storage, "--storage", "a HashedStorage for each table"),
-        )
-        settings = load_object(arguments.settings, "--settings", "settings of librdkafka")
-        log = Log(
-            {"bootstrap.servers": arguments.bootstrap_servers, **settings},
-            {"url": arguments.registry_url},
-            arguments.prefix,
-            timeout_seconds=arguments.timeout,
-        )
-        outcome = WorkloadPublisher(log).publish_and_wait(change, arguments.timeout)
-    except (ValueError, LookupError, OSError, KafkaException) as e:
-        sys.exit(f"shardtide.torchrec.publish: {e}")
+    logging.basicConfig(format="%(message)s")
+    cluster: dict[str, Any] = {
+        "devices": options.devices,
+        "memoryBytesPerDevice": options.memory_gib,
+        "batchSize": options.batch_size,
+        "devicesPerNode": options.devices_per_node,
+        "hardware": options.hardware,
+    }
+    # Left out where they are the defaults: registries of earlier planners do not know the fields.
+    if options.memory_gib_of:
+        cluster["memoryBytesByDevice"] = options.memory_gib_of
+    if options.devices_per_host:
+        cluster["devicesPerHost"] = options.devices_per_host
+    if options.pipeline:
+        cluster.update(countsStepMemory=True, pipeline=options.pipeline)
+    gone = {config["name"] for config in options.previous} - {config["name"] for config in options.configs}
+    change = workload_change(
+        check_text(options.workload, "--workload"),
+        options.configs,
+        cluster=cluster,
+        optimizer=options.optimizer,
+        drop=sorted(gone.union(options.drop)),
+        **{name: getattr(options, name) for name in _FILES},
+    )
+    outcome = WorkloadPublisher(command.log_of(options)).publish_and_wait(change, options.timeout)
     if isinstance(outcome, Rejected):
-        sys.exit(f"rejected {outcome.reason}: {outcome.message}")
-    print(f"{arguments.workload} generation {outcome.generation}")
+        print(f"rejected {outcome.reason}: {outcome.message}", file=sys.stderr)
+        return 1
+    command.show(options, f"{options.workload} generation {outcome.generation}", outcome._asdict())
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    command.main(name="publish")

@@ -76,7 +76,6 @@ class TorchRecResharder:
 
     @property
     def running(self) -> dict[str, Any]:
-        """The description of what the model runs: world_size and plan."""
         return running_description(self._model)
 
     def prepare(self, plan: Mapping[str, Any]) -> Prepared:
@@ -298,8 +297,6 @@ def _sends_on_gloo(group: Any, device: Any) -> Iterator[None]:
 
 
 class _Done:
-    """The work of an operation that has ended."""
-
     def wait(self) -> bool:
         return True
 
@@ -343,7 +340,6 @@ def _state_kinds(collection: Any) -> dict[str, str | None]:
 
 
 def _sizes(collection: Any) -> dict[str, tuple[float, float]]:
-    """Returns for each table the bytes of a weight with its state, and of a row of state."""
     from shardtide.torchrec.publish import BYTES
 
     kinds = _state_kinds(collection)
@@ -357,7 +353,6 @@ def _sizes(collection: Any) -> dict[str, tuple[float, float]]:
 
 
 def _bytes(sharding: dict[str, Any], rank: int, element: float, row: float) -> float:
-    """Returns the bytes of a table's shards on a rank. Copies stay where they are."""
     return sum(
         shard["shard_sizes"][0] * (shard["shard_sizes"][1] * element + row)
         for owner, shard in zip(sharding["ranks"], sharding.get("shards", []))

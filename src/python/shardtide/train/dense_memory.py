@@ -96,8 +96,6 @@ def _total(memory: DenseMemory) -> int:
 
 
 class _DensePart:
-    """A model without its tables."""
-
     def __init__(self, model: Any, optimizers: list[Any], ignore: list[Any], device: Any):
         import torch
 
@@ -113,7 +111,6 @@ class _DensePart:
         self._device = torch.device(parameters[0].device if device is None else device)
 
     def measure(self, step: Callable[[], object]) -> DenseMemory:
-        """Runs a step and returns the memory that it takes."""
         gradient_bytes: list[int] = []
 
         def count_gradients(*_: object) -> None:
@@ -141,7 +138,6 @@ class _DensePart:
         return DenseMemory(*known, max(0, peak - tables - sum(known)), measured=True)
 
     def _cuda_peak(self, step: Callable[[], object]) -> int:
-        """Runs a step and returns the most bytes that were allocated on the device."""
         import torch
 
         torch.cuda.reset_peak_memory_stats(self._device)
@@ -209,8 +205,6 @@ class _SavedTensors:
 
 
 class _Saved:
-    """Holds a tensor for autograd."""
-
     __slots__ = ("__weakref__", "tensor")
 
     def __init__(self, tensor: Any):

@@ -89,7 +89,6 @@ def measure_step_memory(
 
 
 def _live_tensors() -> list[Any]:
-    """Returns the tensors that Python refers to; a sharded one is there by its local shards."""
     import torch
     from torch.distributed._shard.sharded_tensor import ShardedTensor
 

@@ -155,7 +155,7 @@ class PythonTorchRecIT {
     assertThat(published.err().lines())
         .singleElement()
         .asString()
-        .startsWith("shardtide.torchrec.publish: The schema registry at " + planner.registryUrl())
+        .startsWith("shardtide-py publish: The schema registry at " + planner.registryUrl())
         .endsWith("Check the prefix");
   }
 
