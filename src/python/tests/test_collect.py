@@ -869,7 +869,7 @@ class CommandTest(unittest.TestCase):
         self.collect("a", "--samples", "1")
         for options, message in (
             (["--minutes", "0"], "--minutes: must be above 0, got 0"),
-            (["--samples", "many"], "--samples: invalid int value: 'many'"),
+            (["--samples", "many"], "--samples: invalid literal for int() with base 10: 'many'"),
             (["--batch-sizes", "-4"], "--batch-sizes: must be above 0, got -4"),
             (["--tables", "9"], "--tables: must be at least 10, got 9"),
             (["--optimizers", "adam"], "operator embedding_bag has no optimizer adam on cpu; expected sgd, rowwise_ad"),
