@@ -188,7 +188,7 @@ class ProcessesTest(unittest.TestCase):
         for error in self.said(self.start(None, None), status=2):
             self.assertEqual(
                 error,
-                f'shardtide-py collect links: ranks 0 and 1 are both on node "{socket.gethostname()}"; start one process on each'
+                f'shardtide-py collect: ranks 0 and 1 are both on node "{socket.gethostname()}"; start one process on each'
                 " node (torchrun --nproc-per-node 1), or name nodes with --node\n",
             )
         self.assertEqual(self.file.read_text(), "earlier links")
