@@ -308,7 +308,7 @@ class TorchEasyRec(unittest.TestCase):
             ("embedding_dim: 12 }", "}", "embedding_dim of feature cross must be above 0"),
             ('vocab_list: ["ios", "android"]', 'vocab_file: "f"', "the rows of feature os are in its vocab_file"),
             ('data_type: "FP16"', 'data_type: "FP17"', "data_type of feature user_id must be one of FP32, "),
-            ('"mean"', '"max"', "pooling of feature tags must be sum or mean, got max"),
+            ('"mean"', '"max"', "pooling of feature tags must be one of sum, mean, got max"),
             ("num_buckets: 4000", "num_buckets: many", "num_buckets must be a whole number from 0, got 'many'"),
             ("{ max_capacity: 12345 }", "{}", "max_capacity of feature dynamic must be given"),
             ("num_buckets: 1000000", 'vocab_file: "v"', "the rows of feature user_id are in its vocab_file: give"),

@@ -880,7 +880,7 @@ class Ranks(unittest.TestCase):
             "another size of a file": ("ValueError", "The plan is for 4 devices; this job has 2 ranks"),
             "an old plan": (
                 "ValueError",
-                'Table "c" has no module path; modules must have one for each table of the plan',
+                "Tables c of the plan are not in the model; must be a plan of its tables",
             ),
             "an old file": ("ValueError", 'Table "a" is 40 rows by 16 columns in the plan; must be 80 by 16'),
             "another kind": ("ValueError", "Table a is column_wise in the plan; must be table_wise, as its constr"),

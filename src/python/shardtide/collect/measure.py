@@ -79,20 +79,10 @@ class Times:
     cache: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        fields: dict[str, Any] = {
-            "forward_ms": round(self.forward_ms, 5),
-            "backward_ms": round(self.backward_ms, 5),
-            "optimizer_ms": round(self.optimizer_ms, 5),
-        }
-        if self.prefetch_ms is not None:
-            fields["prefetch_ms"] = round(self.prefetch_ms, 5)
-        if self.cache:
-            fields["cache"] = dict(self.cache)
-        if self.launch_ms is not None:
-            fields["launch_ms"] = round(self.launch_ms, 5)
-        if not self.is_queued:
-            fields["queued"] = False
-        return fields
+        names = ("forward_ms", "backward_ms", "optimizer_ms", "prefetch_ms", "cache", "launch_ms")
+        found = {name: getattr(self, name) for name in names}
+        fields = {name: dict(of) if name == "cache" else round(of, 5) for name, of in found.items() if of or of == 0}
+        return fields if self.is_queued else {**fields, "queued": False}
 
 
 class _Step(NamedTuple):

@@ -11,9 +11,10 @@ from typing import Any
 from shardtide import command
 from shardtide.arguments import check_text
 from shardtide.imports import checkpoint, hugectr, neuroshard, torcheasyrec
-from shardtide.imports.imported import Imported, workload
+from shardtide.imports.imported import Imported
 from shardtide.imports.zipf import zipf_cdf
 from shardtide.optimizers import OPTIMIZERS
+from shardtide.torchrec.workload import Workload
 
 _FORMATS = {
     "hugectr": "a model's JSON, or a text with the arguments of the benchmark of its embedding collection",
@@ -78,7 +79,8 @@ def _neuroshard(arguments: argparse.Namespace) -> None:
         neuroshard.write_samples(source, arguments.tables, arguments.out)
         return
     tasks = neuroshard.tasks(source, neuroshard.tables(arguments.tables))
-    _write([workload(str(place), arguments.cluster, task) for place, task in enumerate(tasks)], arguments.out)
+    lines = [Workload(str(place)).cluster(arguments.cluster).add(task).line() for place, task in enumerate(tasks)]
+    _write(lines, arguments.out)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -108,7 +110,7 @@ def run(arguments: argparse.Namespace) -> None:
             (arguments.publishable / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     if arguments.cluster is not None:
         task = check_text(arguments.task or pathlib.Path(arguments.source).resolve().stem, "--task")
-        _write([workload(task, arguments.cluster, tables)], arguments.out)
+        _write([Workload(task).cluster(arguments.cluster).add(tables).line()], arguments.out)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from shardtide.errors import TimedOut
@@ -109,13 +110,15 @@ def _with_canonical_id(change: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"eventId must be a UUID such as {uuid.uuid4()}, got {change['eventId']!r}") from e
 
 
+@dataclass
 class _Outcome:
-    def __init__(self, event_id: str, place: dict[str, Any], predictions: Reader, rejections: Reader, group: Group):
-        self._event_id = event_id
-        self._place = place
-        self._predictions = predictions
-        self._rejections = rejections
-        self._group = group
+    _event_id: str
+    _place: dict[str, Any]
+    _predictions: Reader
+    _rejections: Reader
+    _group: Group
+
+    def __post_init__(self) -> None:
         self._ends: tuple[dict[int, int], dict[int, int]] | None = None
         self._group_at = time.monotonic() + GROUP_SECONDS
 

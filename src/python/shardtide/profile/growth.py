@@ -230,13 +230,7 @@ class HashTableProfile(StreamProfile):
     Ids are integers of up to 64 bits; those below 0, as half of all hashes are, are the ids of the same bits without a
     sign. `RowSketch` counts lookups by id. Ids, new ids and hit shares are exact while at most half of its capacity of
     memory_bytes / 204 ids are used: 328,965 with the default. Beyond, they are estimates. The standard error of ids is
-    at most 0.25% then, and falls with the square root of memory.
-
-    name: 1 to 255 characters, no control characters
-    features: those that look up this table; by default one with the table's name
-    memory_bytes: at least 2^24
-
-    ValueError for other values.
+    at most 0.25% then, and falls with the square root of memory. Arguments and ValueError as StreamProfile.
     """
 
     def __init__(

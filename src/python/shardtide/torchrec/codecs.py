@@ -62,7 +62,7 @@ def can_send(codec: str, kind: str, device: str, pooled: bool = True) -> bool:
 def usable(change: Mapping[str, Any], device: str) -> tuple[list[dict[str, Any]], list[str]]:
     """Returns the codecs of a WorkloadChange's cluster that TorchRec can send whatever the plan, and why not the others.
 
-    change: sets a cluster and all its tables, as model_change() returns it
+    change: sets a cluster and all its tables, as Workload.change() returns it
     device: cuda or cpu
 
     A plan has a codec in all collectives of a scope, so that one that a kind of shards cannot send is usable only if no

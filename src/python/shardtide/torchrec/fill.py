@@ -42,12 +42,7 @@ class _Slots(NamedTuple):
 
 
 class FillCounter:
-    """Counts how full the tables of a model's managed collision modules are. On every rank:
-
-        counter = FillCounter(model)
-        for batch in batches:
-            train(batch)
-            fills.step(counter.take)
+    """Counts how full the tables of a model's managed collision modules are; on every rank.
 
     Tables of HashZchManagedCollisionModule (MPZCH) and of MCHManagedCollisionModule, sharded or not. TorchRec counts
     insertions and evictions for its own log only, so that they are found by comparing the id of each slot with that of
@@ -95,7 +90,7 @@ class FillCounter:
 
 
 def managed_storage(model: Any) -> dict[str, dict[str, Any]]:
-    """Returns the storage of the tables of a model's managed collision modules, as workload_change() takes it: the
+    """Returns the storage of the tables of a model's managed collision modules, as Workload.tables() takes it: the
     slotBytes and the eviction of each, by name. Their configs are those of any others, with slots as num_embeddings.
 
     model: as for FillCounter

@@ -151,6 +151,15 @@ def table_modules(model: Any) -> dict[str, Paths]:
     return {table: paths if len(paths) > 1 else paths[0] for table, paths in found.items()}
 
 
+def modules_of(model: Any, plan: Mapping[str, Any]) -> dict[str, Paths]:
+    """Returns table_modules() of a model for a plan of any form; ValueError names its tables that the model lacks."""
+    modules = table_modules(model)
+    unknown = sorted({shard["table"] for shard in plan_record(plan).record["shards"]} - modules.keys())
+    if unknown:
+        raise ValueError(f"Tables {', '.join(unknown)} of the plan are not in the model; must be a plan of its tables")
+    return modules
+
+
 def optimizers_in_backward(collection: Any) -> set[str]:
     """Returns the tables of a collection, sharded or not, whose optimizer apply_optimizer_in_backward() set.
 
@@ -191,11 +200,7 @@ def describe_for(model: Any, plan: Mapping[str, Any], **options: Any) -> dict[st
 
     ValueError as describe(), check_model() and check_nodes(), and if the model lacks tables of the plan.
     """
-    modules = table_modules(model)
-    unknown = sorted({shard["table"] for shard in plan_record(plan).record["shards"]} - modules.keys())
-    if unknown:
-        raise ValueError(f"Tables {', '.join(unknown)} of the plan are not in the model; must be a plan of its tables")
-    description = describe(plan, modules, reshardable=True, unpooled=unpooled_tables(model), **options)
+    description = describe(plan, modules_of(model, plan), reshardable=True, unpooled=unpooled_tables(model), **options)
     check_model(model, description)
     if "LOCAL_WORLD_SIZE" in os.environ:
         # Outside of a training job, nothing says how large nodes are.

@@ -1,10 +1,4 @@
-"""A planner for TorchRec that asks Shardtide: the one line of a training program that changes.
-
-    planner = ShardtidePlanner(LogSource(Log({"bootstrap.servers": "kafka-1:9092"}, {"url": "http://schema-registry:8081"})), "feed", cluster, lookups)
-    model = DistributedModelParallel(net, plan=planner.collective_plan(net, sharders, pg), sharders=sharders)
-
-torch and torchrec are imported when a planner is made.
-"""
+"""A planner for TorchRec that asks Shardtide. torch and torchrec are imported when it is made."""
 
 from __future__ import annotations
 
@@ -35,6 +29,7 @@ from shardtide.torchrec.modules import (
     is_processed,
     is_weighted,
     local_size,
+    modules_of,
     node_size,
     table_modules,
     unpooled_tables,
@@ -43,6 +38,7 @@ from shardtide.torchrec.modules import (
 from shardtide.torchrec.sources import PlanSource, Wanted
 from shardtide.train.ranks import by_rank
 from shardtide.train.replication import replication_of
+from shardtide.torchrec.workload import Workload
 
 logger = logging.getLogger("shardtide")
 
@@ -65,17 +61,7 @@ class _Answer(NamedTuple):
 
 
 class ShardtidePlanner:
-    """A ShardingPlanner of TorchRec whose plans are Shardtide's. On every rank:
-
-        planner = ShardtidePlanner(
-            LogSource(Log({"bootstrap.servers": "kafka-1:9092"}, {"url": "http://schema-registry:8081"})),
-            "feed",
-            cluster={"memoryBytesPerDevice": 64 * 2**30, "batchSize": 65536, "hardware": "h200"},
-            lookups={"user": 1.0, "item": 20.5},
-        )
-        model = DistributedModelParallel(
-            net, device=device, plan=planner.collective_plan(net, sharders, pg), sharders=sharders
-        )
+    """A ShardingPlanner of TorchRec whose plans are Shardtide's; on every rank. docs/TORCHREC.md has an example.
 
     All EmbeddingBagCollections and EmbeddingCollections of the model are planned together. All ranks get the same plan
     or raise the same error, before anything is sharded; rank 0 alone asks the source.
@@ -83,9 +69,10 @@ class ShardtidePlanner:
     source: LogSource, ProgramSource or FileSource: where plans come from
     workload: name of the workload
     cluster: fields of a ClusterSpec: memoryBytesPerDevice, batchSize (of all ranks together), hardware, and any others.
-        Codecs that TorchRec cannot send (shardtide.torchrec.codecs) are left out with a warning. devices is the number of ranks, and devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host,
-        unless they are given. Replica groups must be one. Needed unless the source takes plans that are there already,
-        whose hardware and memory are compared with it
+        Codecs that TorchRec cannot send (shardtide.torchrec.codecs) are left out with a warning. devices is the number
+        of ranks, and devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host, unless they are given.
+        Replica groups must be one. Needed unless the source takes plans that are there already, whose hardware and
+        memory are compared with it
     lookups: mean number of lookups per sample of each feature; not needed for tables with pooling_factors in their
         constraints or with a profile
     optimizer: of all tables, one of shardtide.optimizers.OPTIMIZERS. None: that of apply_optimizer_in_backward or of
@@ -250,9 +237,6 @@ class ShardtidePlanner:
         return _Answer(name, fallback_plan=plan, fallback_reason=str(reason))
 
     def _wanted(self, module: Any, sharders: list[Any], ranks: int) -> Wanted:
-        # Here, since python -m shardtide.torchrec.publish would warn if its package imported it.
-        from shardtide.torchrec.publish import model_change
-
         table_modules(module)
         check_sharders(module, sharders)
         if self._device_type() == "cpu":
@@ -266,11 +250,10 @@ class ShardtidePlanner:
         batch = cluster["batchSize"]
         samples = batch / ranks if isinstance(batch, int) and batch > 0 else None
         rules = rules_of(module, sharders, self._constraints, self._device_type(), samples)
-        change = model_change(
-            self._workload,
+        workload = Workload(self._workload).cluster(cluster)
+        workload.model(
             module,
             merged_lookups(self._lookups, rules),
-            cluster,
             self._optimizer or optimizers_of(module, sharders, _optimizer_of_class),
             profiles=self._profiles,
             constraints={name: rule.limits for name, rule in rules.items()},
@@ -279,8 +262,9 @@ class ShardtidePlanner:
             },
             weights=self._weights,
         )
-        for spec in (one["table"] for one in change["changes"] if "table" in one):
+        for spec in workload.specs:
             spec.update(rules[spec["name"]].kernel)
+        change = workload.change()
         if "codecs" in cluster:
             cluster["codecs"], problems = codecs.usable(change, self._device_type())
             for problem in problems:
@@ -374,7 +358,7 @@ class ShardtidePlanner:
         )
         return describe(
             found,
-            table_modules(module),
+            modules_of(module, found),
             devices_per_node=per_node,
             reshardable=self._reshardable and by_columns,
             device=self._device_type(),

@@ -44,11 +44,6 @@ def measure_dense_memory(
 ) -> DenseMemory:
     """Runs training steps and returns the device memory that the dense part of the model takes: the largest of them.
 
-        memory = measure_dense_memory(
-            lambda: train(model, batch), model, optimizer, ignore=[model.embeddings], ranks=Ranks()
-        )
-        cluster["reservedMemoryBytesPerDevice"] = memory.total_bytes
-
     Call it on all ranks, with a batch as large as the job's. The steps change the model: create it again, or load a
     checkpoint, before you train.
 
@@ -85,14 +80,8 @@ def measure_dense_memory(
         device,
     )
     step()
-    found = [dense.measure(step) for _ in range(steps - 1)]
-    if ranks:
-        found = ranks.gather(max(found, key=_total))
-    return max(found, key=_total)
-
-
-def _total(memory: DenseMemory) -> int:
-    return memory.total_bytes
+    most = max((dense.measure(step) for _ in range(steps - 1)), key=lambda memory: memory.total_bytes)
+    return max(ranks.gather(most), key=lambda memory: memory.total_bytes) if ranks else most
 
 
 class _DensePart:

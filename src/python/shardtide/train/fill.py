@@ -57,12 +57,7 @@ def gather_fills(ranks: Ranks, shards: Iterable[ShardFill]) -> list[dict[str, An
 
 
 class FillReporter:
-    """Reports how full a job's hashed tables are, every so many steps. On every rank:
-
-        fills = FillReporter(plans, 100)
-        for step, batch in enumerate(batches):
-            train(batch)
-            fills.step(model.take_fills)
+    """Reports how full a job's hashed tables are, every so many steps; on every rank.
 
     plans: whose running plan the reports name, after start()
     every: steps between two reports, at least 1; a report gathers a few numbers from each rank

@@ -50,19 +50,7 @@ class ReshardFailed(ShardtideError, RuntimeError):
 
 
 class PlanFollower(Closing):
-    """Which plan a job runs, and which it is to run next. On every rank:
-
-        first = torch.distributed.get_rank() == 0
-        log = Log({"bootstrap.servers": "kafka-1:9092"}, {"url": "http://schema-registry:8081"}) if first else None
-        meter = StepMeter(device)
-        with PlanFollower(log, "feed-ranking", meter) as plans:
-            model = build(plans.start())
-            for step, batch in enumerate(batches):
-                with meter.step():
-                    train(model, batch)
-                if step % 100 == 99:
-                    plans.report(step)
-                    plans.follow(step, resharder)
+    """Which plan a job runs, and which it is to run next; on every rank. docs/CLIENTS.md has an example.
 
     Rank 0 reads plans, and all ranks go to the same plan between the same two steps, or none does: first each rank says
     whether it can. Rank 0 reports which plan runs; the planner counts the next plan's moves from that one.
@@ -265,7 +253,9 @@ class PlanFollower(Closing):
             )
         refusals = by_rank([problem for _, problem in answers])
         if refusals:
-            self._reject(plan["planId"], step, refusals)
+            if self.reports:
+                logger.warning("Plan %s is rejected at step %d: %s", plan["planId"], step, refusals)
+                self.reports.rejected(plan["planId"], step, refusals)
             return None
         return plan, prepared
 
@@ -289,8 +279,3 @@ class PlanFollower(Closing):
             failures = f"{e}; {problem}" if problem else str(e)
         if failures:
             raise ReshardFailed(f"Moving shards to plan {plan_id} failed: {failures}")
-
-    def _reject(self, plan_id: str, step: int, reason: str) -> None:
-        if self.reports:
-            logger.warning("Plan %s is rejected at step %d: %s", plan_id, step, reason)
-            self.reports.rejected(plan_id, step, reason)
