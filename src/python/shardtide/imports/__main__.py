@@ -1,4 +1,4 @@
-"""Imports the tables of another system as a workload; of NeuroShard its samples too."""
+"""Imports the tables of another system as a workload."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from shardtide import command
 from shardtide.arguments import check_text
-from shardtide.imports import checkpoint, hugectr, neuroshard, torcheasyrec
+from shardtide.imports import checkpoint, hugectr, torcheasyrec
 from shardtide.imports.imported import Imported
 from shardtide.imports.zipf import zipf_cdf
 from shardtide.optimizers import OPTIMIZERS
@@ -20,19 +20,17 @@ _FORMATS = {
     "hugectr": "a model's JSON, or a text with the arguments of the benchmark of its embedding collection",
     "torcheasyrec": "a configuration in protobuf's text format",
     "checkpoint": "the folder of a checkpoint of torch.distributed of a TorchRec model; needs torch",
-    "neuroshard": "a file of tasks, a workload each, named by their position; or a folder of labelled samples",
 }
-_OPTIONS_OF = {"dataset": "hugectr", "rows": "torcheasyrec", "module": "checkpoint", "tables": "neuroshard"}
+_OPTIONS_OF = {"dataset": "hugectr", "rows": "torcheasyrec", "module": "checkpoint"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add, file = parser.add_argument, command.json_object
     add("format", choices=_FORMATS, help="what the source is: " + "; ".join(f"{of}: {what}" for of, what in _FORMATS.items()))
-    add("source", help="a file; of a checkpoint or of samples its folder")
+    add("source", help="a file; of a checkpoint its folder")
     add("--dataset", help="hugectr: name of one of several datasets")
     add("--rows", type=file("a number for each feature"), help="torcheasyrec: JSON: rows of features with a vocab_file")
     add("--module", help="checkpoint: path of the modules whose tables are meant")
-    add("--tables", help="neuroshard: table_configs.json; of samples by default that in the folder or its parent")
     add("--task", help="name of the workload (default: that of the file, without its ending)")
     cluster = 'JSON: the cluster of a workload, such as {"devices": 8, "batchSize": 65536, "hardware": "h200", ...}'
     add("--cluster", type=file("the fields of a cluster"), help=cluster)
@@ -43,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     zipf = "tables without a profile get the access CDF of Zipf's law with this exponent, 0 to 10: of generated data"
     add("--zipf", type=float, metavar="EXPONENT", help=zipf)
     add("--optimizer", choices=sorted(OPTIMIZERS), help="of the tables, in place of the source's")
-    out = "where to write the workload for ./shardtide plan make -f (default: standard output); of samples the folder"
+    out = "where to write the workload for ./shardtide plan make -f (default: standard output)"
     add("--out", type=pathlib.Path, help=out)
     publishable = "a folder for the files that are options of shardtide-py publish; --cluster is then not needed"
     add("--publishable", type=pathlib.Path, metavar="FOLDER", help=publishable)
@@ -57,39 +55,10 @@ def _read(arguments: argparse.Namespace, cluster: dict[str, Any]) -> Imported:
     return checkpoint.read(arguments.source, arguments.module)
 
 
-def _write(lines: list[dict[str, Any]], out: pathlib.Path | None) -> None:
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    if out is None:
-        sys.stdout.write(text)
-    else:
-        out.write_text(text, encoding="utf-8")
-
-
-def _neuroshard(arguments: argparse.Namespace) -> None:
-    source = pathlib.Path(arguments.source)
-    taken = ("tables", "out") if source.is_dir() else ("tables", "out", "cluster")
-    others = [name for name in vars(arguments) if name not in ("format", "source", "interrupted", *taken)]
-    given = [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name) is not None]
-    if given:
-        raise ValueError(f"neuroshard takes --{', --'.join(taken)} of {source}, got {', '.join(given)}")
-    for name in ("out",) if source.is_dir() else ("tables", "cluster"):
-        if getattr(arguments, name) is None:
-            raise ValueError(f"--{name} must be given with neuroshard and {source}")
-    if source.is_dir():
-        neuroshard.write_samples(source, arguments.tables, arguments.out)
-        return
-    tasks = neuroshard.tasks(source, neuroshard.tables(arguments.tables))
-    lines = [Workload(str(place)).cluster(arguments.cluster).add(task).line() for place, task in enumerate(tasks)]
-    _write(lines, arguments.out)
-
-
 def run(arguments: argparse.Namespace) -> None:
     for option, of in _OPTIONS_OF.items():
         if getattr(arguments, option) is not None and arguments.format != of:
             raise ValueError(f"--{option} must be given with {of} only, got {arguments.format}")
-    if arguments.format == "neuroshard":
-        _neuroshard(arguments)
-        return
     if arguments.cluster is None and arguments.publishable is None:
         raise ValueError("--cluster must be given, or --publishable")
     if arguments.cluster is None and arguments.out is not None:
@@ -110,7 +79,8 @@ def run(arguments: argparse.Namespace) -> None:
             (arguments.publishable / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     if arguments.cluster is not None:
         task = check_text(arguments.task or pathlib.Path(arguments.source).resolve().stem, "--task")
-        _write([Workload(task).cluster(arguments.cluster).add(tables).line()], arguments.out)
+        line = json.dumps(Workload(task).cluster(arguments.cluster).add(tables).line()) + "\n"
+        sys.stdout.write(line) if arguments.out is None else arguments.out.write_text(line, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -264,12 +264,11 @@ class ShardtidePlanner:
         )
         for spec in workload.specs:
             spec.update(rules[spec["name"]].kernel)
-        change = workload.change()
         if "codecs" in cluster:
-            cluster["codecs"], problems = codecs.usable(change, self._device_type())
+            cluster["codecs"], problems = codecs.usable(cluster, workload.specs, self._device_type())
             for problem in problems:
                 logger.warning("Workload %s is planned without %s", self._workload, problem)
-        return Wanted(self._workload, change)
+        return Wanted(self._workload, workload.cluster(cluster).change())
 
     def _complete_cluster(self, ranks: int) -> dict[str, Any]:
         given = mapping({} if self._cluster is None else self._cluster, "cluster", "fields of a ClusterSpec")

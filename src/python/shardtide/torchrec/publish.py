@@ -145,10 +145,16 @@ def workload_change(
 
 @deprecated("Workload(...).cluster(...).model(...).change()")
 def model_change(
-    workload: str, model: Any, lookups: Mapping[str, float], cluster: Mapping[str, Any], optimizer: Any = None, **options: Any
+    workload: str,
+    model: Any,
+    lookups: Mapping[str, float],
+    cluster: Mapping[str, Any],
+    optimizer: Any = None,
+    drop: Iterable[str] = (),
+    **options: Any,
 ) -> dict[str, Any]:
     """Version 0.2.0's way to the WorkloadChange of a model."""
-    return Workload(workload).cluster(cluster).model(model, lookups, optimizer, **options).change()
+    return Workload(workload).cluster(cluster).model(model, lookups, optimizer, **options).drop(drop).change()
 
 
 if __name__ == "__main__":

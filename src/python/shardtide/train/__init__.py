@@ -6,7 +6,6 @@ from shardtide.train.follower import PlanFollower, Resharder, ReshardFailed, Wav
 from shardtide.train.meter import StepCosts, StepMeter
 from shardtide.train.ranks import RankLost, Ranks
 from shardtide.train.replication import Replication, replication_of
-from shardtide.train.step_memory import StepMemory, measure_step_memory
 
 __all__ = [
     "DenseMemory",
@@ -19,11 +18,9 @@ __all__ = [
     "Resharder",
     "ShardFill",
     "StepCosts",
-    "StepMemory",
     "StepMeter",
     "WaveResharder",
     "gather_fills",
     "measure_dense_memory",
-    "measure_step_memory",
     "replication_of",
 ]
