@@ -904,7 +904,7 @@ class NeuroShard(unittest.TestCase):
             ((tasks, "--cluster", cluster), "--tables must be given with "),
             ((empty, "--out", "o", "--cluster", cluster), "--cluster must be given with a file of tasks only"),
             ((self.folder / "nowhere", "--tables", self.tables, "--cluster", cluster), "nowhere must have lines of"),
-            ((tasks, "--cluster", "c"), "No such file or directory: 'c'"),
+            ((tasks, "--tables", self.tables, "--cluster", "c"), "No such file or directory: 'c'"),
         ):
             with self.subTest(error), self.assertRaisesRegex(commands.Ended, error):
                 self.run_command(*arguments)
