@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from shardtide import command
@@ -32,7 +33,7 @@ def run(options: argparse.Namespace) -> None:
                 command.show(options, said, {"workloadId": new.key} if new.value is None else new.value)
 
 
-def text(plan: dict[str, Any]) -> str:
+def text(plan: Mapping[str, Any]) -> str:
     devices = {shard["device"] for shard in plan["shards"]}
     # A copy, of which the device is -1, is on each.
     used = len(plan["deviceCosts"]) if -1 in devices else len(devices)
