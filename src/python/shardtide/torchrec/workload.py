@@ -9,7 +9,7 @@ from typing import Any
 
 from shardtide import events
 from shardtide.arguments import items, mapping, plain, shown, texts
-from shardtide.optimizers import OPTIMIZERS, Optimizer, optimizer_name
+from shardtide.optimizers import OPTIMIZERS, optimizer_name
 from shardtide.torchrec.descriptions import KINDS, UNPOOLED_KINDS
 from shardtide.torchrec.kernels import kernel_fields
 from shardtide.torchrec.modules import (
@@ -400,7 +400,7 @@ def _state(optimizer: str | None, scale: float) -> dict[str, Any]:
     """
     named: dict[str, Any] = {} if optimizer is None else {"optimizer": optimizer}
     if scale:
-        of = Optimizer(0, 0) if optimizer is None else OPTIMIZERS[optimizer]
+        of = OPTIMIZERS["sgd"] if optimizer is None else OPTIMIZERS[optimizer]
         named["optimizerBytesPerElement"] = 4.0 * of.per_element
         named["optimizerBytesPerRow"] = 4.0 * of.per_row + scale
     return named
