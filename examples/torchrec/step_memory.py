@@ -26,10 +26,11 @@ from typing import Any
 from shardtide.optimizers import DEFAULT, OPTIMIZERS
 from shardtide.torchrec.conversions import to_sharding_plan
 from shardtide.torchrec.descriptions import DEFAULT_MODULE
-from shardtide.torchrec.publish import PIPELINES
 
 from allocated import StepMemory, measure_step_memory
 
+# Of a cluster: a loop, TrainPipelineSparseDist and PrefetchTrainPipelineSparseDist.
+PIPELINES = ("none", "sparse_dist", "prefetch")
 LEARNING_RATE = 0.01
 STEPS = 5
 

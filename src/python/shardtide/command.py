@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -63,6 +64,7 @@ def main(arguments: Sequence[str] | None = None, name: str | None = None) -> Non
     parser = Parser(f"shardtide-py {name}", description=does)
     # What the message of an interrupted command says more.
     parser.set_defaults(interrupted="")
+    logging.basicConfig(format="%(message)s")
     try:
         command = importlib.import_module(module)
         command.add_arguments(parser)
