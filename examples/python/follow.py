@@ -19,7 +19,11 @@ from shardtide.train import FillReporter, PlanFollower, Resharder, StepMeter
 
 
 def follow_and_report(
-    build: Callable[[Any], Any], train: Callable[[Any, Any], None], batches: Iterable[Any], device: Any, resharder: Resharder
+    build: Callable[[Any], Any],
+    train: Callable[[Any, Any], None],
+    batches: Iterable[Any],
+    device: Any,
+    resharder: Resharder,
 ) -> None:
     first = torch.distributed.get_rank() == 0
     log = Log({"bootstrap.servers": "kafka-1:9092"}, {"url": "http://schema-registry:8081"}) if first else None

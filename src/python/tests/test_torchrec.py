@@ -885,6 +885,20 @@ class WorkloadChanges(unittest.TestCase):
         self.assertEqual(change["workloadId"], "w")
         self.assertEqual([list(c) for c in change["changes"]], [["cluster"], ["table"], ["table"], ["name"]])
 
+    def test_a_workload_is_an_event_or_a_line_of_a_file(self):
+        configs = [{"name": n, "num_embeddings": 1, "embedding_dim": 4} for n in "ab"]
+        built = torchrec.Workload("w").cluster({"devices": 2}, global_batch_size=64, hardware="h200")
+        cluster = {"devices": 2, "batchSize": 64, "hardware": "h200"}
+        for config in configs:
+            built.tables([config], {"a": 1, "b": 2}, "sgd")
+        with self.assertWarnsRegex(DeprecationWarning, "workload_change ends with the next version"):
+            old = publish.workload_change("w", configs, {"a": 1, "b": 2}, cluster, "sgd", drop=["c"])
+        self.assertEqual(built.line(), {"task": "w", "cluster": cluster, "tables": built.specs})
+        change = built.drop(["c"]).change("us")
+        self.assertEqual((change["changes"], change["source"]), (old["changes"], "us"))
+        with self.assertRaisesRegex(ValueError, "different names, got table a at positions 0 and 2: they are equal"):
+            built.tables(configs[:1], {"a": 1}, "sgd")
+
     def test_an_event_has_a_limit(self):
         configs = [{"name": str(n), "num_embeddings": 1, "embedding_dim": 4} for n in range(10_000)]
         lookups = {str(n): 1 for n in range(10_000)}

@@ -25,7 +25,7 @@ _OPTIONS_OF = {"dataset": "hugectr", "rows": "torcheasyrec", "module": "checkpoi
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add, file = parser.add_argument, command.json_object
-    add("format", choices=_FORMATS, help="what the source is: " + "; ".join(f"{of}: {what}" for of, what in _FORMATS.items()))
+    add("format", choices=_FORMATS, help="; ".join(f"{of}: {what}" for of, what in _FORMATS.items()))
     add("source", help="a file; of a checkpoint its folder")
     add("--dataset", help="hugectr: name of one of several datasets")
     add("--rows", type=file("a number for each feature"), help="torcheasyrec: JSON: rows of features with a vocab_file")
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lookups = "JSON: an object with the mean number of lookups per sample of features, in place of the source's"
     add("--lookups", type=file("a number for each feature"), help=lookups)
     add("--default-lookups", type=float, metavar="N", help="lookups per sample of all other features")
-    add("--profiles", type=file("a profile for each table"), help="JSON: what shardtide-py profile --out wrote, by table")
+    add("--profiles", type=file("a profile for each table"), help="JSON: what shardtide-py profile --out wrote")
     zipf = "tables without a profile get the access CDF of Zipf's law with this exponent, 0 to 10: of generated data"
     add("--zipf", type=float, metavar="EXPONENT", help=zipf)
     add("--optimizer", choices=sorted(OPTIMIZERS), help="of the tables, in place of the source's")

@@ -70,7 +70,7 @@ class ShardtidePlanner:
     workload: name of the workload
     cluster: fields of a ClusterSpec: memoryBytesPerDevice, batchSize (of all ranks together), hardware, and any others.
         Codecs that TorchRec cannot send (shardtide.torchrec.codecs) are left out with a warning. devices is the number
-        of ranks, and devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host, unless they are given.
+        of ranks, devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host, unless they are given.
         Replica groups must be one. Needed unless the source takes plans that are there already, whose hardware and
         memory are compared with it
     lookups: mean number of lookups per sample of each feature; not needed for tables with pooling_factors in their
@@ -401,7 +401,7 @@ def check_version() -> None:
     if version < OLDEST:
         raise RuntimeError(f"TorchRec {text} is too old for ShardtidePlanner; must be {_text(OLDEST)}.0 or newer")
     if version > NEWEST_TESTED:
-        warn_once(f"TorchRec {text} is newer than {_text(NEWEST_TESTED)}, the newest that ShardtidePlanner was tested with")
+        warn_once(f"TorchRec {text} is newer than {_text(NEWEST_TESTED)}, the newest that was tested")
 
 
 def _gib(size: float) -> str:

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     command.add_cluster(parser, timeout_seconds=60.0)
     add("--workload", required=True, metavar="NAME")
-    configs = "JSON: a list of EmbeddingBagConfigs, or of EmbeddingConfigs (pooling NONE), with data_type and pooling by name"
+    configs = "JSON: a list of EmbeddingBagConfigs, or EmbeddingConfigs (pooling NONE), enums by name"
     add("--configs", required=True, type=command.checked(_configs), metavar="FILE", help=configs)
     previous = "the --configs that were published before: tables that they alone have are dropped"
     add("--previous", type=command.checked(_configs), default=[], metavar="FILE", help=previous)
