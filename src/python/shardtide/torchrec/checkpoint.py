@@ -20,6 +20,7 @@ from typing import Any
 
 from shardtide.arguments import read_json
 from shardtide.torchrec.conversions import running_description
+from shardtide.torchrec.descriptions import shardings
 from shardtide.torchrec.modules import collections, table_size
 from shardtide.torchrec.optimizer_state import (
     add_part,
@@ -82,7 +83,7 @@ def load(model: Any, folder: str | pathlib.Path, dense_optimizer: Any = None) ->
     saved = checkpoint.FileSystemReader(str(folder)).read_metadata().state_dict_metadata
     description = read_json(folder / _DESCRIPTION)
     running = running_description(model)
-    now, before = _tables(running), _tables(description)
+    now, before = shardings(running), shardings(description)
     parameters = _parameters(model)
     whole = {name: tensor for name, tensor in parameters.items() if name in saved}
     _check_sizes(whole, saved, folder)
@@ -195,10 +196,6 @@ def _whole(sharding: Mapping[str, Any]) -> dict[str, Any]:
 
 def _local_tensors(tensor: Any) -> list[Any]:
     return [shard.tensor for shard in tensor.local_shards()] if hasattr(tensor, "local_shards") else [tensor]
-
-
-def _tables(description: dict[str, Any]) -> dict[str, Any]:
-    return {table: sharding for tables in description["plan"].values() for table, sharding in tables.items()}
 
 
 def _is_by_row(name: str, size: Any) -> bool:

@@ -19,7 +19,7 @@ from shardtide.torchrec.constraints import (
     rules_of,
 )
 from shardtide.torchrec.conversions import to_sharding_plan
-from shardtide.torchrec.descriptions import KINDS, describe, placement
+from shardtide.torchrec.descriptions import KINDS, describe, placement, shardings
 from shardtide.torchrec.modules import (
     check_model,
     check_nodes,
@@ -289,11 +289,10 @@ class ShardtidePlanner:
     def _check_kinds(self, module: Any, sharders: list[Any], found: Mapping[str, Any]) -> None:
         """Checks that a plan keeps to the constraints that were given; ValueError names each table of another kind."""
         kinds = {shard["table"]: {shard["kind"].lower()} for shard in found.get("shards", [])}
-        for tables in found.get("plan", {}).values():
-            for table, sharding in tables.items():
-                whole = sharding["sharding_type"] == "column_wise" and len(sharding["ranks"]) == 1
-                # A table_wise one of a reshardable plan.
-                kinds[table] = {sharding["sharding_type"], *(["table_wise"] if whole else [])}
+        for table, sharding in shardings(found).items() if "plan" in found else ():
+            whole = sharding["sharding_type"] == "column_wise" and len(sharding["ranks"]) == 1
+            # A table_wise one of a reshardable plan.
+            kinds[table] = {sharding["sharding_type"], *(["table_wise"] if whole else [])}
         rules = rules_of(module, sharders, self._constraints, self._device_type())
         allowed = {table: (rules[table].limits.get("kinds") or KINDS, "constraints and its sharder") for table in rules}
         checked = {table: allowed[table] for table in self._constraints}
