@@ -199,6 +199,18 @@ class StateCheckIT {
   }
 
   @Test
+  void a_start_that_is_refused_claims_no_state_directory() throws Exception {
+    planner().close();
+    Path elsewhere = data.resolve(prefix + "elsewhere");
+    settings =
+        TestSettings.of(kafka.bootstrapServers(), registry.url(), prefix, elsewhere)
+            .partitions(3)
+            .build();
+    assertThatThrownBy(this::planner).isInstanceOf(TopicMismatchException.class);
+    assertThat(elsewhere.resolve(StateCheck.CLUSTER_FILE)).doesNotExist();
+  }
+
+  @Test
   void a_state_directory_of_another_cluster_is_not_used() throws Exception {
     Path file = data.resolve(prefix).resolve(StateCheck.CLUSTER_FILE);
     try (LogClient client = client()) {
