@@ -192,7 +192,7 @@ class ExamplesIT {
                   "BothSerializers",
                   confluent() + File.pathSeparator + classPath(),
                   Files.readString(
-                      Path.of("src/testkit/src/test/resources/client/BothSerializers.java")),
+                      Path.of("src/service/src/test/resources/client/BothSerializers.java")),
                   planner.bootstrapServers(),
                   planner.registryUrl()))
           .contains(
