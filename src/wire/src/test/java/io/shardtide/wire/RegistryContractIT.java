@@ -142,7 +142,7 @@ class RegistryContractIT {
     private RegistryContainer containers;
 
     @Override
-    RegistryFront open() {
+    RegistryFront open() throws Exception {
       containers = RegistryContainer.start();
       return new RegistryFront(containers.url(), Optional.empty(), Optional.empty(), "");
     }
