@@ -72,8 +72,7 @@ class ModelsIT {
   }
 
   private ModelResult models(String... args) {
-    return command(
-        Stream.concat(Stream.of("models"), Stream.of(args)).toArray(String[]::new));
+    return command(Stream.concat(Stream.of("models"), Stream.of(args)).toArray(String[]::new));
   }
 
   /** Runs a command that must end well, and returns what it prints. */
@@ -191,8 +190,7 @@ class ModelsIT {
 
   /**
    * Hardware that no model was trained on, from its first event to a model of its own. The planner
-   * has the default settings; the trainer's computations take 1.6 times as
-   * long.
+   * has the default settings; the trainer's computations take 1.6 times as long.
    */
   @Test
   void measured_costs_alone_turn_the_nearest_model_into_one_of_the_new_hardware() throws Exception {
@@ -200,8 +198,7 @@ class ModelsIT {
         PlannerService service =
             PlannerService.start(
                 new PlannerParts(
-                        TestSettings.of(
-                                bootstrap, registryUrl, prefix, folder.resolve("state"))
+                        TestSettings.of(bootstrap, registryUrl, prefix, folder.resolve("state"))
                             .planning(PlanningSettings.DEFAULTS)
                             .build(),
                         List.of(TestModels.bundle()),
