@@ -13,6 +13,7 @@ import static org.awaitility.Awaitility.await;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.log.EndOffsets;
 import io.shardtide.testing.Allowed;
+import io.shardtide.testing.Certificates;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.SecureKafka;
 import io.shardtide.topology.AclGrant;
@@ -200,7 +201,7 @@ class RefusedPublisherIT {
                 .formatted(kafka.bootstrapServers(), user))
         .hasMessageEndingWith(
             " Check sasl.* and ssl.* in the settings of Kafka's client, and when the brokers' certificates expire")
-        .satisfies(e -> assertThat(e.toString()).doesNotContain(SecureKafka.SECRET));
+        .satisfies(e -> assertThat(e.toString()).doesNotContain(Certificates.SECRET));
   }
 
   @Test
@@ -209,7 +210,7 @@ class RefusedPublisherIT {
     wrong.computeIfPresent(
         "sasl.jaas.config",
         (key, value) ->
-            value.toString().replace(SecureKafka.SECRET, SecureKafka.SECRET + "-wrong"));
+            value.toString().replace(Certificates.SECRET, Certificates.SECRET + "-wrong"));
     try (WorkloadPublisher publisher = WorkloadPublisher.connect(endpoint(wrong), "test")) {
       isNotAccepted(error(publisher));
       assertThat(publisher.publish(event()))

@@ -28,6 +28,7 @@ import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -39,6 +40,8 @@ class ExamplesIT {
   private static final Path SOURCES = Path.of("src/client/src/main/java/io/shardtide/client");
   private static final Pattern EXAMPLE =
       Pattern.compile("<pre>\\{@code\n(.*?)\n \\* }</pre>", Pattern.DOTALL);
+
+  private static final Path PAGE = Path.of("examples/java/README.md");
 
   /** Kafka's clients and Avro, with what these bring. */
   private static final List<String> LIBRARIES =
@@ -192,7 +195,7 @@ class ExamplesIT {
                   "BothSerializers",
                   confluent() + File.pathSeparator + classPath(),
                   Files.readString(
-                      Path.of("src/testkit/src/test/resources/client/BothSerializers.java")),
+                      Path.of("src/service/src/test/resources/client/BothSerializers.java")),
                   planner.bootstrapServers(),
                   planner.registryUrl()))
           .contains(
@@ -206,6 +209,77 @@ class ExamplesIT {
           .filteredOn(name -> name.endsWith(".class"))
           .allMatch(name -> name.startsWith("io/shardtide/"))
           .noneMatch(name -> name.matches("io/shardtide/(cli|embedded|bench|topology)/.*"));
+    }
+  }
+
+  private static String documented(String start) throws IOException {
+    return Files.readAllLines(PAGE).stream()
+        .filter(line -> line.startsWith("    " + start))
+        .findFirst()
+        .orElseThrow(() -> new AssertionError(PAGE + " has no command " + start))
+        .strip();
+  }
+
+  /** Installs a module as Maven's package phase made it. */
+  private void install(String module) throws Exception {
+    String file = "pom.xml";
+    String pom = "pom.xml";
+    if (!module.isEmpty()) {
+      pom = "src/%s/pom.xml".formatted(module);
+      try (Stream<Path> files = Files.list(Path.of("src", module, "target"))) {
+        file =
+            files
+                .map(Path::toString)
+                .filter(name -> name.matches(".*/shardtide-%s-[0-9.]+\\.jar".formatted(module)))
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("Maven's package phase makes the jars"));
+      }
+    }
+    shell(
+        "mvn --batch-mode --quiet org.apache.maven.plugins:maven-install-plugin:3.1.4:install-file -N"
+            + " -Dfile=%s -DpomFile=%s".formatted(file, pom));
+  }
+
+  private String shell(String command) throws Exception {
+    Path out = Files.createTempFile(folder, "output", ".txt");
+    Process process =
+        new ProcessBuilder("bash", "-c", command)
+            .redirectErrorStream(true)
+            .redirectOutput(out.toFile())
+            .start();
+    assertThat(process.waitFor(5, TimeUnit.MINUTES)).as(command).isTrue();
+    String said = Files.readString(out);
+    assertThat(process.exitValue()).as("%s%n%s", command, said).isZero();
+    return said;
+  }
+
+  /**
+   * The Maven project in {@code examples/java}, built and run with the command of its page. The
+   * page's first command, which builds this project, is replaced: its jars are there.
+   */
+  @Tag("nightly")
+  @Test
+  void the_project_builds_and_prints_its_plan() throws Exception {
+    assertThat(documented("mvn --batch-mode install")).endsWith("-DskipTests");
+    for (String module : List.of("", "core", "models", "registry", "wire", "client")) {
+      install(module);
+    }
+    try (LocalPlanner planner = LocalPlanner.start(folder, Topics.DEFAULT_PREFIX, 1);
+        LogClient log = planner.log()) {
+      String said =
+          shell(
+              documented("mvn --batch-mode --quiet -f examples/java")
+                  .replace("HOST:PORT", planner.bootstrapServers())
+                  .replace("URL", planner.registryUrl()));
+      List<String> plans =
+          log.committed(log.topics().of(CURRENT_PLANS)).stream()
+              .map(plan -> plan.planId())
+              .toList();
+      assertThat(plans).hasSize(1);
+      assertThat(said)
+          .contains("plan " + plans.get(0))
+          .containsPattern("user \\w+: columns \\d+ to \\d+, rows \\d+ to \\d+ on device \\d")
+          .containsPattern("item \\w+: columns \\d+ to \\d+, rows \\d+ to \\d+ on device \\d");
     }
   }
 }

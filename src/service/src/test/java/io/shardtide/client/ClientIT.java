@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.plan.MeasuredDevice;
 import io.shardtide.plan.PlanDiff;
 import io.shardtide.plan.Shard;
@@ -14,7 +15,14 @@ import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.testing.SimulatedTrainer;
+import io.shardtide.testing.TestModels;
+import io.shardtide.testing.TestSettings;
+import io.shardtide.topology.PlannerParts;
+import io.shardtide.topology.PlannerService;
+import io.shardtide.wire.Registry;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.RejectionReason;
 import io.shardtide.workload.WorkloadChange;
@@ -33,6 +41,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.CommonClientConfigs;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -374,6 +383,58 @@ class ClientIT {
       assertThat(next(updates).plan().shards()).extracting(Shard::table).contains("a", "b", "c");
     } finally {
       mine.close();
+    }
+  }
+
+  /** A trainer whose Kafka cluster goes away and comes back loses reports, and waits for none. */
+  @Test
+  void an_outage_costs_reports_and_no_steps(@TempDir Path own) throws Exception {
+    int many = 3 * TrainerReports.MAX_MEASUREMENTS;
+    Duration patience = Duration.ofSeconds(90);
+    ShardingPlan plan = new SimulatedTrainer().plan();
+    List<MeasuredDevice> devices = new SimulatedTrainer().measured(plan, device -> 1).devices();
+    EmbeddedKafka kafka = EmbeddedKafka.start(own.resolve("kafka"));
+    int port = Integer.parseInt(kafka.bootstrapServers().replaceAll(".*:", ""));
+    try (DevelopmentRegistry registry = DevelopmentRegistry.start(0, Optional.of(own))) {
+      // A planner makes the topics.
+      PlannerService.start(
+              new PlannerParts(
+                  TestSettings.of(
+                          kafka.bootstrapServers(), registry.url(), "l.", own.resolve("state"))
+                      .build(),
+                  List.of(TestModels.bundle()),
+                  PlainTowers::new))
+          .close();
+      Endpoint lost =
+          Endpoint.of(kafka.bootstrapServers(), registry.url())
+              .withPrefix("l.")
+              .withTimeout(Duration.ofSeconds(2));
+      try (Registry schemas = lost.connectRegistry();
+          TrainerReports reports = TrainerReports.connect(lost, schemas, "trainer", "run")) {
+        reports.measured(plan, 0, 1, devices).get();
+        kafka.close();
+        // A report that waited for Kafka would do so for two seconds.
+        List<CompletableFuture<Void>> sent =
+            CompletableFuture.supplyAsync(
+                    () ->
+                        IntStream.rangeClosed(1, many)
+                            .mapToObj(step -> reports.measured(plan, step, 1, devices))
+                            .toList())
+                .get(60, TimeUnit.SECONDS);
+        assertThat(sent).hasSize(many);
+        await()
+            .atMost(patience)
+            .until(() -> reports.undelivered() >= many - TrainerReports.MAX_MEASUREMENTS);
+
+        kafka = EmbeddedKafka.start(own.resolve("kafka"), port, Map.of());
+        int[] step = {many};
+        await()
+            .atMost(patience)
+            .ignoreExceptions()
+            .untilAsserted(() -> reports.measured(plan, ++step[0], 1, devices).get());
+      }
+    } finally {
+      kafka.close();
     }
   }
 }

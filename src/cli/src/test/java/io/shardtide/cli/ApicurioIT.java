@@ -13,13 +13,11 @@ import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Apicurio;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
-import io.shardtide.testing.RegistryFront;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
-import io.shardtide.wire.RegistryContract;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.RejectionReason;
 import java.io.PrintWriter;
@@ -29,8 +27,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -40,41 +36,28 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Apicurio as the registry: what the planner relies on, and a planner with publishers, plans, a
- * replay and records with ids that it does not have. Skipped where it cannot be had.
+ * Apicurio as the registry of a planner with publishers, plans, a replay and records with ids that
+ * it does not have. Skipped where it cannot be had.
  */
 @Tag("nightly")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-class ApicurioIT extends RegistryContract {
+class ApicurioIT {
   private static final String PREFIX = SharedCluster.freshPrefix();
 
   private Apicurio apicurio;
-  private RegistryFront front;
 
   @TempDir private Path folder;
 
   @BeforeAll
   void start() throws Exception {
     apicurio = Apicurio.start();
-    front = new RegistryFront(apicurio.url(), Optional.empty(), Optional.empty(), "");
   }
 
   @AfterAll
   void stop() {
-    if (front != null) {
-      front.close();
+    if (apicurio != null) {
       apicurio.close();
     }
-  }
-
-  @Override
-  protected RegistryFront front() {
-    return front;
-  }
-
-  @Override
-  protected Map<String, String> settings() {
-    return Map.of();
   }
 
   @Test

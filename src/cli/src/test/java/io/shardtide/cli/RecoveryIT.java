@@ -15,6 +15,7 @@ import io.shardtide.models.ModelFiles;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerParts;
@@ -28,11 +29,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import org.apache.kafka.clients.admin.Admin;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -40,23 +38,9 @@ import org.junit.jupiter.api.io.TempDir;
 class RecoveryIT {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
-  @TempDir private static Path data;
-  private static EmbeddedKafka kafka;
-  private static DevelopmentRegistry registry;
-
   @TempDir private Path folder;
-
-  @BeforeAll
-  static void start() throws Exception {
-    kafka = EmbeddedKafka.start(data.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.empty());
-  }
-
-  @AfterAll
-  static void stop() throws Exception {
-    registry.close();
-    kafka.close();
-  }
+  private final EmbeddedKafka kafka = SharedCluster.kafka();
+  private final DevelopmentRegistry registry = SharedCluster.registry();
 
   private PlannerService planner(String prefix, List<ModelBundle> models) throws Exception {
     return PlannerService.start(
@@ -68,7 +52,7 @@ class RecoveryIT {
             TensorFlowTowers::new));
   }
 
-  private static LogClient client(String prefix) {
+  private LogClient client(String prefix) {
     return new LogClient(kafka.bootstrapServers(), registry.url(), prefix);
   }
 
@@ -96,9 +80,11 @@ class RecoveryIT {
   /** The rebuild: an export, a planner with its models elsewhere, its events published again. */
   @Test
   void a_lost_cluster_is_rebuilt_from_an_export() throws Exception {
+    String oldPrefix = SharedCluster.freshPrefix();
+    String newPrefix = SharedCluster.freshPrefix();
     ShardingPlan before;
-    try (LogClient client = client("old.");
-        PlannerService service = planner("old.", List.of(TestModels.otherBundle()))) {
+    try (LogClient client = client(oldPrefix);
+        PlannerService service = planner(oldPrefix, List.of(TestModels.otherBundle()))) {
       assertThat(service).isNotNull();
       for (WorkloadChange event : life()) {
         client.publish(event);
@@ -119,7 +105,7 @@ class RecoveryIT {
                 "--registry",
                 registry.url(),
                 "--prefix",
-                "old.",
+                oldPrefix,
                 "--out",
                 out.toString()))
         .as(err.toString())
@@ -129,8 +115,8 @@ class RecoveryIT {
       models = List.of(ModelFiles.read(files.findFirst().orElseThrow()));
     }
     assertThat(models.get(0).modelId()).isEqualTo(TestModels.otherBundle().modelId());
-    try (LogClient client = client("new.");
-        PlannerService service = planner("new.", models)) {
+    try (LogClient client = client(newPrefix);
+        PlannerService service = planner(newPrefix, models)) {
       assertThat(service).isNotNull();
       // 1: the duplicate is one again.
       assertThat(
@@ -143,7 +129,7 @@ class RecoveryIT {
                   "--registry",
                   registry.url(),
                   "--prefix",
-                  "new.",
+                  newPrefix,
                   "--events",
                   out.resolve("events.jsonl").toString()))
           .as(err.toString())
@@ -159,9 +145,10 @@ class RecoveryIT {
   /** Topics of the log that are gone: the planner makes them again, and goes on where it was. */
   @Test
   void lost_topics_are_made_again_and_generations_go_on() throws Exception {
-    try (LogClient client = client("lost.");
+    String prefix = SharedCluster.freshPrefix();
+    try (LogClient client = client(prefix);
         Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
-      try (PlannerService service = planner("lost.", List.of(TestModels.bundle()))) {
+      try (PlannerService service = planner(prefix, List.of(TestModels.bundle()))) {
         assertThat(service).isNotNull();
         for (WorkloadChange event : life()) {
           client.publish(event);
@@ -181,9 +168,9 @@ class RecoveryIT {
       await()
           .atMost(PATIENCE)
           .until(() -> admin.listTopics().names().get().stream().noneMatch(lost::contains));
-      try (PlannerService service = planner("lost.", List.of(TestModels.bundle()))) {
+      try (PlannerService service = planner(prefix, List.of(TestModels.bundle()))) {
         assertThat(service).isNotNull();
-        try (LogClient later = client("lost.")) {
+        try (LogClient later = client(prefix)) {
           later.publish(Fixtures.numbered(5, Fixtures.upsert("d", 1_000, 16, 1)));
           assertThat(later.plans(1))
               .singleElement()

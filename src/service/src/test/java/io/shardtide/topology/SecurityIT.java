@@ -24,6 +24,7 @@ import io.shardtide.state.ModelDecision;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.state.TrainingPolicyBuilder;
 import io.shardtide.testing.Allowed;
+import io.shardtide.testing.Certificates;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SecureKafka;
@@ -381,7 +382,7 @@ class SecurityIT {
         .hasMessageContaining(reason)
         .hasMessageContaining(
             "The brokers do not accept this user, or it does not trust their certificates;")
-        .satisfies(e -> assertThat(e.toString()).doesNotContain(SecureKafka.SECRET));
+        .satisfies(e -> assertThat(e.toString()).doesNotContain(Certificates.SECRET));
   }
 
   /** What publishers and trainers are not for is refused to them. */

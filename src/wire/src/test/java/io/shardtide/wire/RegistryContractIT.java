@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.testing.Apicurio;
 import io.shardtide.testing.Certificates;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.RegistryContainer;
 import io.shardtide.testing.RegistryFront;
 import io.shardtide.workload.WorkloadChange;
 import java.nio.ByteBuffer;
@@ -18,11 +20,16 @@ import java.util.Optional;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
+import org.testcontainers.junit.jupiter.Testcontainers;
 
-/** The contract with the development registry: plain, behind a password, and behind TLS. */
+/**
+ * The contract with the development registry: plain, behind a password, and behind TLS; with
+ * Confluent's own and with Apicurio where they can be had.
+ */
 class RegistryContractIT {
   @TempDir private static Path data;
   private static DevelopmentRegistry registry;
@@ -51,12 +58,19 @@ class RegistryContractIT {
 
     @AfterAll
     void closeFront() {
-      front.close();
+      if (front != null) {
+        front.close();
+      }
     }
 
     @Override
     protected RegistryFront front() {
       return front;
+    }
+
+    @Override
+    protected Map<String, String> settings() {
+      return Map.of();
     }
   }
 
@@ -65,11 +79,6 @@ class RegistryContractIT {
     @Override
     RegistryFront open() throws Exception {
       return new RegistryFront(registry.url(), Optional.empty(), Optional.empty(), "");
-    }
-
-    @Override
-    protected Map<String, String> settings() {
-      return Map.of();
     }
   }
 
@@ -121,6 +130,46 @@ class RegistryContractIT {
         assertThatThrownBy(untrusting::probe)
             .isInstanceOf(RegistryUnavailableException.class)
             .hasMessageContaining("certif");
+      }
+    }
+  }
+
+  /** Skipped where there is no container engine. */
+  @Nested
+  @Tag("docker")
+  @Testcontainers(disabledWithoutDocker = true)
+  class Confluents extends RegistryConnection {
+    private RegistryContainer containers;
+
+    @Override
+    RegistryFront open() throws Exception {
+      containers = RegistryContainer.start();
+      return new RegistryFront(containers.url(), Optional.empty(), Optional.empty(), "");
+    }
+
+    @AfterAll
+    void stopContainers() {
+      if (containers != null) {
+        containers.close();
+      }
+    }
+  }
+
+  @Nested
+  @Tag("nightly")
+  class Apicurios extends RegistryConnection {
+    private Apicurio apicurio;
+
+    @Override
+    RegistryFront open() throws Exception {
+      apicurio = Apicurio.start();
+      return new RegistryFront(apicurio.url(), Optional.empty(), Optional.empty(), "");
+    }
+
+    @AfterAll
+    void stopApicurio() {
+      if (apicurio != null) {
+        apicurio.close();
       }
     }
   }

@@ -10,11 +10,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.cost.CostSample;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.embedded.KafkaCluster;
 import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.ShardingPlan;
@@ -24,6 +26,7 @@ import io.shardtide.testing.Python;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.RejectionReason;
@@ -41,6 +44,7 @@ import java.util.zip.CRC32;
 import org.apache.kafka.common.utils.Utils;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -199,5 +203,23 @@ class PythonClientsIT {
   private static ShardingPlan awaitPlan(String workload, int number) {
     await().atMost(Duration.ofSeconds(60)).until(() -> client.plansOf(workload).size() >= number);
     return client.plansOf(workload).get(number - 1);
+  }
+
+  /** Training goes on while a broker is killed and started again. */
+  @Tag("nightly")
+  @Test
+  void two_ranks_of_torch_never_wait_for_kafka(@TempDir Path folder) throws Exception {
+    Python.assumeHas("torch");
+    KafkaCluster cluster = KafkaCluster.of(folder.resolve("kafka"), 1).prepare();
+    String broker = new ObjectMapper().writeValueAsString(cluster.brokers().get(0).command());
+    try (DevelopmentRegistry server = DevelopmentRegistry.start(0, Optional.empty());
+        Registry schemas = Registry.connect(server.url(), Map.of())) {
+      schemas.register(Topics.withPrefix(PREFIX));
+      System.out.print(
+          Python.test(
+              folder,
+              Map.of("REGISTRY", server.url(), "PREFIX", PREFIX, "BROKER", broker),
+              "test_outage.py"));
+    }
   }
 }

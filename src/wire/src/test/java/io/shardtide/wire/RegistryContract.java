@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * What the planner relies on with any server of Confluent's protocol, and what becomes of each
  * answer that a server may give. Each way to a registry extends it.
  */
-public abstract class RegistryContract {
+abstract class RegistryContract {
   private Topics topics;
   private String subject;
 

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.embedded.DevelopmentRegistry;
+import io.shardtide.testing.Certificates;
 import io.shardtide.testing.SecureKafka;
 import io.shardtide.topology.AclGrant;
 import io.shardtide.topology.Acls;
@@ -111,7 +112,7 @@ class DoctorIT {
         .as("one table of at most 100 columns")
         .hasSizeGreaterThanOrEqualTo(12)
         .allSatisfy(line -> assertThat(line).hasSizeLessThanOrEqualTo(100));
-    assertThat(out).doesNotContain(SecureKafka.SECRET);
+    assertThat(out).doesNotContain(Certificates.SECRET);
     Map<String, JsonNode> checks = checks(config, 0);
     assertThat(List.of("settings", "brokers", "versions", "rights", "topics", "replicas", "state"))
         .allSatisfy(check -> assertThat(status(checks, check)).isEqualTo("ok"));

@@ -12,6 +12,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Allowed;
+import io.shardtide.testing.Certificates;
 import io.shardtide.testing.Docs;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
@@ -55,7 +56,7 @@ class PythonSecurityIT {
   private static LogClient admin;
 
   static String password(Role role) {
-    return SecureKafka.SECRET + "-" + role;
+    return Certificates.SECRET + "-" + role;
   }
 
   @BeforeAll
@@ -236,7 +237,7 @@ class PythonSecurityIT {
 
   @Test
   void a_wrong_password_is_one_line_without_a_secret() throws Exception {
-    Python.Ended refused = follow(SecureKafka.SECRET + "-wrong");
+    Python.Ended refused = follow(Certificates.SECRET + "-wrong");
     assertThat(refused.status()).isEqualTo(1);
     assertThat(refused.err().lines())
         .singleElement()
@@ -245,7 +246,7 @@ class PythonSecurityIT {
             "shardtide-py plans: Kafka at %s refuses this user: "
                 .formatted(kafka.bootstrapServers()))
         .contains("Authentication failed")
-        .doesNotContain(SecureKafka.SECRET);
+        .doesNotContain(Certificates.SECRET);
   }
 
   /** Its producer would try until the time-out, a day here. */
@@ -271,11 +272,11 @@ class PythonSecurityIT {
             kafka.bootstrapServers(),
             registry.url(),
             PREFIX,
-            settings(Role.TRAINER, SecureKafka.SECRET + "-wrong").toString());
+            settings(Role.TRAINER, Certificates.SECRET + "-wrong").toString());
     assertThat(refused.err()).isEmpty();
     assertThat(refused.out())
         .startsWith("Kafka at %s refuses this user: ".formatted(kafka.bootstrapServers()))
         .contains("Authentication failed")
-        .doesNotContain(SecureKafka.SECRET);
+        .doesNotContain(Certificates.SECRET);
   }
 }

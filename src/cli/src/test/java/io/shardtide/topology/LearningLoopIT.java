@@ -43,6 +43,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
@@ -54,8 +55,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -65,20 +64,8 @@ class LearningLoopIT {
   private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   @TempDir private static Path folder;
-  private static EmbeddedKafka kafka;
-  private static DevelopmentRegistry registry;
-
-  @BeforeAll
-  static void startKafka() throws Exception {
-    kafka = EmbeddedKafka.start(folder.resolve("kafka"));
-    registry = DevelopmentRegistry.start(0, Optional.of(folder));
-  }
-
-  @AfterAll
-  static void stopKafka() throws Exception {
-    registry.close();
-    kafka.close();
-  }
+  private final EmbeddedKafka kafka = SharedCluster.kafka();
+  private final DevelopmentRegistry registry = SharedCluster.registry();
 
   private static Change cluster(int devices) {
     return new Change.ClusterSet(
@@ -267,7 +254,7 @@ class LearningLoopIT {
     throw new IllegalStateException("This test has too few samples for a retraining");
   }
 
-  private static PlannerService start(
+  private PlannerService start(
       String prefix, ModelBundle model, RetrainingRun.RetrainingJob retraining) throws Exception {
     return PlannerService.start(
         new PlannerParts(

@@ -11,11 +11,11 @@ import io.shardtide.client.WorkloadPublisher;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.RegistryFront;
+import io.shardtide.testing.SharedCluster;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.WorkloadChange;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -28,25 +28,24 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Publishers whose registry answers with an error, or hardly: one line that says what to do. */
 @Timeout(120)
 class PublishRegistryIT {
-  private static final Topics TOPICS = Topics.withPrefix(Topics.DEFAULT_PREFIX);
+  private static final String PREFIX = SharedCluster.freshPrefix();
+  private static final Topics TOPICS = Topics.withPrefix(PREFIX);
 
   private static final String CHECK_ADDRESS =
       "; check that the address is a schema registry's, and that it can be reached from here";
 
-  @TempDir private static Path data;
   private static EmbeddedKafka kafka;
   private static RegistryFront front;
 
   @BeforeAll
   static void start() throws Exception {
-    kafka = EmbeddedKafka.start(data);
+    kafka = SharedCluster.kafka();
     // Nothing is behind it: each test says what it answers.
     front = new RegistryFront("http://127.0.0.1:1", Optional.empty(), Optional.empty(), "");
     try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
@@ -66,7 +65,6 @@ class PublishRegistryIT {
   @AfterAll
   static void stop() throws Exception {
     front.close();
-    kafka.close();
   }
 
   @AfterEach
@@ -80,7 +78,9 @@ class PublishRegistryIT {
 
   private static WorkloadPublisher publisher() {
     return WorkloadPublisher.connect(
-        Endpoint.of(kafka.bootstrapServers(), front.url()).withTimeout(Duration.ofSeconds(2)),
+        Endpoint.of(kafka.bootstrapServers(), front.url())
+            .withPrefix(PREFIX)
+            .withTimeout(Duration.ofSeconds(2)),
         "test");
   }
 
@@ -152,6 +152,8 @@ class PublishRegistryIT {
                         kafka.bootstrapServers(),
                         "--registry",
                         front.url(),
+                        "--prefix",
+                        PREFIX,
                         "--workload",
                         "ads",
                         "--upsert",

@@ -6,21 +6,25 @@ import static io.shardtide.wire.TopicType.DRIFT_ALARMS;
 import static io.shardtide.wire.TopicType.MEASURED_COSTS;
 import static io.shardtide.wire.TopicType.MODEL_DECISIONS;
 import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
 
+import io.shardtide.config.ServiceSettings;
+import io.shardtide.cost.CostSample;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.embedded.DevelopmentRegistry;
-import io.shardtide.embedded.EmbeddedKafka;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.plan.DeviceCost;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.state.ModelDecision;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.Machine;
+import io.shardtide.testing.MeasuredMachine;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestModels;
@@ -37,32 +41,143 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Hardware that no model was trained on, from its first event to a model of its own. */
-class ColdStartIT {
+/** A person, or hardware that no model was trained on, gets another model, and the plans follow. */
+class ModelsIT {
   private static final Duration TIMEOUT = Duration.ofSeconds(90);
   private static final double FACTOR = 1.6;
-  private static final String PREFIX = SharedCluster.freshPrefix();
+  private static final String BEGUN = "costs of simulated until h100 is measured";
+  private static final String FIRST = TestModels.bundle().modelId();
+  private static final String OTHER = TestModels.otherBundle().modelId();
 
   @TempDir private Path folder;
-  private String bootstrap;
-  private String registryUrl;
+  private final String prefix = SharedCluster.freshPrefix();
+  private final String bootstrap = SharedCluster.kafka().bootstrapServers();
+  private final String registryUrl = SharedCluster.registry().url();
 
-  /** Runs a command on the cluster and returns what it prints. */
-  private String run(String... args) {
+  private record ModelResult(int status, String out, String err) {}
+
+  /** Runs a command on the cluster. */
+  private ModelResult command(String... args) {
     List<String> all = new ArrayList<>(List.of(args));
-    all.addAll(List.of("--bootstrap", bootstrap, "--registry", registryUrl, "--prefix", PREFIX));
+    all.addAll(List.of("--bootstrap", bootstrap, "--registry", registryUrl, "--prefix", prefix));
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     int status =
         Shardtide.run(new PrintWriter(out), new PrintWriter(err), all.toArray(new String[0]));
-    assertThat(status).as(err.toString()).isZero();
-    return out.toString();
+    return new ModelResult(status, out.toString(), err.toString());
   }
 
-  private static final String BEGUN = "costs of simulated until h100 is measured";
+  private ModelResult models(String... args) {
+    return command(Stream.concat(Stream.of("models"), Stream.of(args)).toArray(String[]::new));
+  }
+
+  /** Runs a command that must end well, and returns what it prints. */
+  private String run(String... args) {
+    ModelResult result = command(args);
+    assertThat(result.status()).as(result.err()).isZero();
+    return result.out();
+  }
+
+  private static void awaitPlanBy(LogClient client, String modelId, int generations) {
+    await()
+        .atMost(Duration.ofSeconds(60))
+        .until(
+            () ->
+                client.committed(client.topics().of(SHARDING_PLANS)).stream()
+                        .filter(plan -> plan.origin().modelId().equals(modelId))
+                        .count()
+                    == generations);
+  }
+
+  @Test
+  void promoting_and_rolling_back_make_new_plans() throws Exception {
+    ServiceSettings settings =
+        TestSettings.of(bootstrap, registryUrl, prefix, folder.resolve("state"))
+            .partitions(2)
+            .build();
+    try (PlannerService service =
+            PlannerService.start(
+                new PlannerParts(
+                    settings,
+                    List.of(TestModels.bundle(), TestModels.otherBundle()),
+                    TensorFlowTowers::new));
+        LogClient client = new LogClient(bootstrap, registryUrl, prefix)) {
+      assertThat(service).isNotNull();
+      client.publish(
+          Fixtures.event(Fixtures.set(2, Fixtures.GIB), Fixtures.upsert("a", 1_000, 64, 5)));
+      awaitPlanBy(client, OTHER, 1);
+
+      ModelResult list = models("list");
+      assertThat(list.status()).as(list.err()).isZero();
+      assertThat(list.out().lines().toList()).hasSize(3);
+      assertThat(list.out())
+          .containsPattern(FIRST.substring(0, 12) + "  \\S+Z {12}")
+          .containsPattern(OTHER.substring(0, 12) + "  \\S+Z  yes ");
+      assertThat(models("list", "-o", "json").out()).contains(FIRST, "\"current\" : true");
+
+      ModelResult promoted = models("promote", FIRST.substring(0, 8));
+      assertThat(promoted.out())
+          .isEqualTo(
+              "Model %s is now the current one for %s, instead of %s%n"
+                  .formatted(
+                      FIRST.substring(0, 12),
+                      TestModels.bundle().hardware(),
+                      OTHER.substring(0, 12)));
+      awaitPlanBy(client, FIRST, 1);
+      assertThat(client.read(client.topics().of(MODEL_DECISIONS), 1))
+          .singleElement()
+          .matches(d -> d.trigger() == ModelDecision.Trigger.PERSON && d.published())
+          .matches(d -> d.championId().equals(OTHER));
+      assertThat(models("promote", FIRST).err())
+          .contains("is already the current one; expected another");
+      assertThat(models("promote", "beef").err())
+          .contains("0 models have an id that begins with \"beef\"; expected one of");
+
+      assertThat(models("rollback", "--hardware", TestModels.bundle().hardware()).status())
+          .isZero();
+      awaitPlanBy(client, OTHER, 2);
+
+      ModelBundle unpublished = TestModels.fineTuned(TestModels.bundle());
+      Path file = folder.resolve("model.avro");
+      ModelFiles.write(unpublished, file);
+      assertThat(models("promote", file.toString()).err()).isEmpty();
+      awaitPlanBy(client, unpublished.modelId(), 1);
+      assertThat(models("promote", ModelFiles.shippedForNodes().shown()).err())
+          .as("a shipped model, of hardware that has none here")
+          .contains("No model for hardware");
+      assertThat(models("rollback", "--hardware", "none").err())
+          .contains("No model for hardware \"none\"; expected one of [");
+
+      ModelBundle all = TestModels.allCollectives();
+      client.publishValue(client.topics().of(COST_MODELS), all.hardware(), all);
+      for (ModelResult lacking :
+          List.of(
+              models("promote", FIRST),
+              models("rollback", "--hardware", TestModels.bundle().hardware()))) {
+        assertThat(lacking.status()).isNotZero();
+        assertThat(lacking.err())
+            .contains("must predict each collective that the current model " + all.shown())
+            .contains("it lacks reduce-scatter of the forward pass");
+      }
+
+      assertThat(models("compare", FIRST, OTHER).err()).contains("No training samples");
+      for (CostSample sample :
+          MeasuredMachine.samples(
+              new Machine(0, Machine.CostChange.ALL, 0).measure(5, 1), "m", "a", 1)) {
+        client.publishValue(client.topics().of(TRAINING_SAMPLES), sample.hardware(), sample);
+      }
+      ModelResult compared = models("compare", FIRST, OTHER);
+      assertThat(compared.out())
+          .startsWith("On the newest 25 samples:")
+          .containsPattern("computation +37.50% +37.50%")
+          .contains("all_to_all.forward of 4");
+      assertThat(models().status()).as("without a subcommand").isEqualTo(2);
+    }
+  }
 
   private static Change[] workload(int seed) {
     Change[] changes = new Change[13];
@@ -73,20 +188,17 @@ class ColdStartIT {
     return changes;
   }
 
-  /** The planner has the default settings; the trainer's computations take 1.6 times as long. */
+  /**
+   * Hardware that no model was trained on, from its first event to a model of its own. The planner
+   * has the default settings; the trainer's computations take 1.6 times as long.
+   */
   @Test
   void measured_costs_alone_turn_the_nearest_model_into_one_of_the_new_hardware() throws Exception {
-    EmbeddedKafka kafka = SharedCluster.kafka();
-    DevelopmentRegistry registry = SharedCluster.registry();
-    try (LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX);
+    try (LogClient client = new LogClient(bootstrap, registryUrl, prefix);
         PlannerService service =
             PlannerService.start(
                 new PlannerParts(
-                        TestSettings.of(
-                                kafka.bootstrapServers(),
-                                registry.url(),
-                                PREFIX,
-                                folder.resolve("state"))
+                        TestSettings.of(bootstrap, registryUrl, prefix, folder.resolve("state"))
                             .planning(PlanningSettings.DEFAULTS)
                             .build(),
                         List.of(TestModels.bundle()),
@@ -95,8 +207,6 @@ class ColdStartIT {
                     .trainer(Optional.of(Retraining::retrain))
                     .build())) {
       assertThat(service).isNotNull();
-      bootstrap = kafka.bootstrapServers();
-      registryUrl = registry.url();
       client.publish(Fixtures.event(workload(0)));
       ShardingPlan before = client.plans(1).get(0);
       assertThat(before.reason()).isEqualTo("first plan: 12 tables on 4 devices, " + BEGUN);

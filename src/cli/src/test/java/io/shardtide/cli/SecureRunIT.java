@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.testing.Certificates;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.RunningService;
@@ -39,7 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
  * lacks, and no password or token is in anything that it prints or answers.
  */
 class SecureRunIT {
-  private static final String TOKEN = SecureKafka.SECRET + "-a-token-that-nobody-guesses";
+  private static final String TOKEN = Certificates.SECRET + "-a-token-that-nobody-guesses";
 
   @TempDir private static Path data;
   private static SecureKafka kafka;
@@ -85,7 +86,7 @@ class SecureRunIT {
                 folder.resolve("state"),
                 prefix,
                 token,
-                SecureKafka.SECRET,
+                Certificates.SECRET,
                 kafka.plannerSettings(),
                 more));
   }
@@ -148,7 +149,7 @@ class SecureRunIT {
     service.terminate();
     assertThat(service.out())
         .contains("kafka.sasl.jaas.config", "kafka.ssl.truststore.password", "planner-7");
-    assertThat(service.out() + service.err() + answers).doesNotContain(SecureKafka.SECRET);
+    assertThat(service.out() + service.err() + answers).doesNotContain(Certificates.SECRET);
   }
 
   private void assertViewerOnlyLooks(String planId) throws Exception {
@@ -161,12 +162,12 @@ class SecureRunIT {
     assertThat(viewer("replay", "--out", folder.resolve("replayed").toString()))
         .as(err.toString())
         .isZero();
-    assertThat(out.toString()).contains(Fixtures.WORKLOAD).doesNotContain(SecureKafka.SECRET);
+    assertThat(out.toString()).contains(Fixtures.WORKLOAD).doesNotContain(Certificates.SECRET);
     assertThat(viewer("publish", "--events", folder.resolve("export/events.jsonl").toString()))
         .isNotZero();
     assertThat(out.toString() + err)
         .contains("not sent  The Kafka cluster at " + kafka.bootstrapServers() + " refuses")
-        .doesNotContain(SecureKafka.SECRET);
+        .doesNotContain(Certificates.SECRET);
   }
 
   private int viewer(String... arguments) throws Exception {
@@ -185,8 +186,8 @@ class SecureRunIT {
     assertThat(err.toString())
         .containsPattern("^shardtide: Kafka refuses to describe topic b\\.\\S+: ")
         .contains("./shardtide rights --role planner prints the commands that add it")
-        .doesNotContain("\tat ", SecureKafka.SECRET);
-    assertThat(out.toString()).doesNotContain(SecureKafka.SECRET);
+        .doesNotContain("\tat ", Certificates.SECRET);
+    assertThat(out.toString()).doesNotContain(Certificates.SECRET);
   }
 
   @Test
@@ -197,7 +198,7 @@ class SecureRunIT {
     assertThat(err.toString())
         .contains(
             "host must be a loopback address unless there is a token, got 0.0.0.0 and no token")
-        .doesNotContain(SecureKafka.SECRET);
+        .doesNotContain(Certificates.SECRET);
   }
 
   private final StringWriter out = new StringWriter();

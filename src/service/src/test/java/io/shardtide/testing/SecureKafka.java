@@ -26,9 +26,6 @@ import org.apache.kafka.tools.consumer.group.ConsumerGroupCommand;
  * that {@code docs/DEPLOY.md} shows.
  */
 public final class SecureKafka implements AutoCloseable {
-  /** Every password begins with this, so that a search of what a program printed finds any. */
-  public static final String SECRET = "hunter2";
-
   private static final String PLACEHOLDER = "...";
   private static final String ADMIN = "admin";
 
@@ -78,7 +75,7 @@ public final class SecureKafka implements AutoCloseable {
   }
 
   private static String password(String of) {
-    return SECRET + "-" + of;
+    return Certificates.SECRET + "-" + of;
   }
 
   /** Returns settings of the page with what it leaves out put in. */

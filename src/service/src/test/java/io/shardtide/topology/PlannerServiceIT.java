@@ -16,6 +16,7 @@ import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
+import io.shardtide.testing.RegistryContainer;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
@@ -26,13 +27,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.testcontainers.junit.jupiter.Testcontainers;
 
 /**
  * The guarantees on the embedded broker and the development registry, and what happens when either
- * goes away.
+ * goes away; and on the images of Kafka and of a registry that the compose file names.
  */
 class PlannerServiceIT extends PlanningGuarantees {
   private static EmbeddedKafka kafka;
@@ -168,6 +173,40 @@ class PlannerServiceIT extends PlanningGuarantees {
             .as("a, b, both with the new model, then c")
             .hasSize(5);
       }
+    }
+  }
+
+  /** Skipped where there is no container engine. */
+  @Nested
+  @Tag("docker")
+  @Testcontainers(disabledWithoutDocker = true)
+  class Containers extends PlanningGuarantees {
+    private static RegistryContainer containers;
+
+    @BeforeAll
+    static void startContainers() {
+      containers = RegistryContainer.start();
+    }
+
+    @AfterAll
+    static void stopContainers() {
+      containers.close();
+    }
+
+    @Override
+    String bootstrapServers() {
+      return containers.bootstrapServers();
+    }
+
+    @Override
+    String registryUrl() {
+      return containers.url();
+    }
+
+    @Override
+    Map<String, String> clients() {
+      // A broker accepts no shorter sessions than 6 s by default.
+      return Map.of("main.consumer.session.timeout.ms", "6000");
     }
   }
 }
