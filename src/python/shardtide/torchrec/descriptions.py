@@ -127,7 +127,7 @@ def describe(
     for path, shardings in description["plan"].items():
         _check_outputs(path, shardings, world_size)
     if device == "cpu":
-        for table, sharding in shardings(description).items():
+        for table, sharding in shardings_of(description).items():
             _check_on_cpus(table, sharding)
     precisions: dict[str, dict[str, str]] = {}
     for used in plan.get("codecs") or []:
@@ -436,7 +436,7 @@ def _parameter_sharding(
     }
 
 
-def shardings(description: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def shardings_of(description: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Returns the sharding of each table of a description."""
     return {table: sharding for tables in description["plan"].values() for table, sharding in tables.items()}
 
