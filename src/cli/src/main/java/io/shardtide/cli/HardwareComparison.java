@@ -85,7 +85,7 @@ final class HardwareComparison {
             String.format(Locale.ROOT, "%.3f", found.predictedMs()),
             String.format(Locale.ROOT, "%.3f", insight.lowerBoundMs()),
             String.format(
-                Locale.ROOT, "%.1f", 100 * ShardTexts.aboveBound(found.predictedMs(), insight)),
+                Locale.ROOT, "%.1f", 100 * PlanText.aboveBound(found.predictedMs(), insight)),
             bottleneck(insight.bottleneck()),
             number(found.deviceCosts().get(fullest).memoryBytes() / GIB),
             number(memory.bytes(fullest) / GIB));
@@ -132,7 +132,7 @@ final class HardwareComparison {
     return "device %d, %s%s"
         .formatted(
             bottleneck.device(),
-            ShardTexts.cause(bottleneck.cause()),
+            PlanText.lower(bottleneck.cause()),
             bottleneck.table().isEmpty() ? "" : ", table " + bottleneck.table());
   }
 
@@ -177,7 +177,7 @@ final class HardwareComparison {
       int fullest = fullest(found, cluster.usableMemory());
       node.put("predicted_ms", found.predictedMs())
           .put("lower_bound_ms", insight.lowerBoundMs())
-          .put("above_bound", ShardTexts.aboveBound(found.predictedMs(), insight));
+          .put("above_bound", PlanText.aboveBound(found.predictedMs(), insight));
       node.putObject("bottleneck")
           .put("device", bottleneck.device())
           .put("cause", bottleneck.cause().name().toLowerCase(Locale.ROOT))

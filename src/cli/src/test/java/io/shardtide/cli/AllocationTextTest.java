@@ -21,7 +21,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-class AllocationViewTest {
+class AllocationTextTest {
   private static final List<PoolNode> NODES =
       List.of(new PoolNode("n1", "r1"), new PoolNode("n2", "r1"), new PoolNode("n3", ""));
   private static final PoolState STATE =
@@ -62,8 +62,8 @@ class AllocationViewTest {
               new AllocationQuality(1_234_567.4, 0.0123, 0.25, 1))
           .identified();
 
-  private static AllocationView view(PoolState state, boolean simulated) {
-    return new AllocationView(
+  private static AllocationText view(PoolState state, boolean simulated) {
+    return new AllocationText(
         new AllocatedPool(state, Optional.of(ALLOCATION)), curve -> simulated);
   }
 
@@ -105,7 +105,7 @@ class AllocationViewTest {
         .containsPattern("n2 +ads \\(node lost\\)")
         .containsPattern("new +- +- +- +1 to 8 +1 +0 +-\n")
         .contains("2 later events not allocated yet.");
-    assertThat(new AllocationView(new AllocatedPool(later, Optional.empty()), curve -> true).show())
+    assertThat(new AllocationText(new AllocatedPool(later, Optional.empty()), curve -> true).show())
         .containsPattern("n1 +r1 +free")
         .contains("3 later events not allocated yet.");
   }

@@ -8,6 +8,8 @@ import io.shardtide.plan.PlannedKernel;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.RandomMoves;
 import io.shardtide.testing.Samples;
+import io.shardtide.replay.PlanProvenance;
+import io.shardtide.replay.PlanProvenance.SharedDevices;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import io.shardtide.workload.ByteSizes;
@@ -34,14 +36,14 @@ import net.jqwik.api.Provide;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine.Help.Ansi;
 
-class PlanViewTest {
-  private final PlanView view = new PlanView(Ansi.OFF, modelId -> false);
+class PlanTextTest {
+  private final PlanText view = new PlanText(Ansi.OFF, modelId -> false);
 
   /** The whole text, as a user sees it. */
   @Test
   void a_plan_shows_cost_bottleneck_devices_and_moves() {
     assertThat(
-            view.show(
+            view.summary(
                 Samples.plan(),
                 Optional.of(Samples.plan()),
                 Optional.of(new UsableMemory(640, Collections.emptySortedMap())),
@@ -116,7 +118,7 @@ class PlanViewTest {
   }
 
   private String shown(ShardingPlan plan) {
-    return view.show(
+    return view.summary(
         plan,
         Optional.empty(),
         Optional.of(new UsableMemory(640, Collections.emptySortedMap())),
@@ -127,7 +129,7 @@ class PlanViewTest {
   @Test
   void a_first_plan_has_neither_moves_nor_a_previous_cost() {
     assertThat(
-            view.show(
+            view.summary(
                 Samples.plan(),
                 Optional.empty(),
                 Optional.of(new UsableMemory(640, Collections.emptySortedMap())),
@@ -139,10 +141,10 @@ class PlanViewTest {
 
   @Test
   void infeasible_and_rejected_show_the_reason() {
-    assertThat(view.show(Samples.infeasible(), "too large"))
+    assertThat(view.infeasible(Samples.infeasible(), "too large"))
         .contains(
             "generation 8  too large", "does not fit: 17 B missing; the last feasible plan stays");
-    assertThat(view.show(Samples.rejected(), "noise"))
+    assertThat(view.rejected(Samples.rejected(), "noise"))
         .contains(
             "rejected  noise", "UNDECODABLE at workload-changes-0@5; the workload is unchanged");
   }
@@ -183,18 +185,18 @@ class PlanViewTest {
       throws IOException {
     ShardingPlan plan = planOf(name);
     RejectedEvent rejected = Samples.rejected();
-    List<Function<PlanView, String>> views =
+    List<Function<PlanText, String>> views =
         List.of(
             v ->
-                v.show(
+                v.summary(
                     plan,
                     Optional.of(plan),
                     Optional.of(new UsableMemory(640, Collections.emptySortedMap())),
                     name,
                     OptionalDouble.empty()),
-            v -> v.show(Samples.infeasible(), name),
+            v -> v.infeasible(Samples.infeasible(), name),
             v ->
-                v.show(
+                v.rejected(
                     new RejectedEvent(
                         rejected.source(),
                         rejected.workloadId(),
@@ -203,18 +205,56 @@ class PlanViewTest {
                         rejected.key(),
                         rejected.value()),
                     name));
-    for (Function<PlanView, String> show : views) {
+    for (Function<PlanText, String> show : views) {
       String text = show.apply(view);
       assertThat(text).contains(Printable.of(name).strip());
       assertThat(text.lines().map(Printable::of)).containsExactlyElementsOf(text.lines().toList());
-      String styled = show.apply(new PlanView(Ansi.ON, modelId -> false));
+      String styled = show.apply(new PlanText(Ansi.ON, modelId -> false));
       assertThat(styled.replaceAll("\u001b\\[[0-9;]*m", "")).isEqualTo(text);
     }
   }
 
   @Test
   void a_name_with_a_mark_of_no_style_is_shown() {
-    assertThat(view.show(Samples.infeasible(), "@|x y|@")).startsWith("generation 8  @|x y|@\n");
+    assertThat(view.infeasible(Samples.infeasible(), "@|x y|@")).startsWith("generation 8  @|x y|@\n");
+  }
+
+  private static String why(List<SharedDevices> shared) {
+    return new PlanText(Ansi.OFF, modelId -> true)
+        .why(
+            new PlanProvenance(
+                Samples.plan(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                List.of(),
+                List.of(),
+                shared,
+                List.of(),
+                List.of(),
+                Optional.of(true)));
+  }
+
+  @Test
+  void a_plan_of_a_simulated_model_says_so() {
+    assertThat(why(List.of()))
+        .containsPattern("predicted step [0-9.]+ ms.* \\(simulated costs\\)");
+  }
+
+  @Test
+  void tables_that_share_devices_say_with_which() {
+    assertThat(why(List.of(new SharedDevices("b", "a"), new SharedDevices("clicks", "b"))))
+        .endsWith(
+            """
+              placed together by constraints, so that no split, kind or move of one is explained:
+                table   on the devices of
+                b       a
+                clicks  b
+            """);
+    assertThat(why(List.of())).doesNotContain("placed together");
+    List<SharedDevices> many =
+        IntStream.range(0, 23).mapToObj(i -> new SharedDevices("t" + i, "a")).toList();
+    assertThat(why(many)).endsWith("    ... and 3 more\n");
   }
 
   @Test
