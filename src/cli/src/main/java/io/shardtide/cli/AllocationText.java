@@ -58,7 +58,8 @@ final class AllocationText {
     PoolState current = state.orElseThrow();
     long later = current.generation() - allocation.map(Allocation::generation).orElse(0L);
     out.line(
-        "pool %s, generation %d: %s", current.id(), current.generation(), pool(current.pool().get()));
+        "pool %s, generation %d: %s",
+        current.id(), current.generation(), pool(current.pool().get()));
     out.line("");
     nodes(out, current.pool().get());
     workloads(out, Optional.empty());
@@ -79,8 +80,7 @@ final class AllocationText {
   }
 
   private void nodes(Printed out, Pool pool) {
-    SortedMap<String, String> holders =
-        allocation.map(Allocation::holders).orElseGet(TreeMap::new);
+    SortedMap<String, String> holders = allocation.map(Allocation::holders).orElseGet(TreeMap::new);
     Set<String> names = new TreeSet<>(pool.nodes().keySet());
     names.addAll(holders.keySet());
     // The latest allocation does not know of the loss yet.
@@ -124,7 +124,8 @@ final class AllocationText {
     previous.ifPresent(
         before ->
             table
-                .right("devices before", "%,d", id -> before.of(id).map(WorkloadAllocation::devices))
+                .right(
+                    "devices before", "%,d", id -> before.of(id).map(WorkloadAllocation::devices))
                 .right(
                     "samples/s before", id -> before.of(id).map(AllocationText::samplesPerSecond)));
     table
@@ -178,8 +179,11 @@ final class AllocationText {
         simulated ? PlanText.SIMULATED : "",
         quality.gap() == 0
             ? "proven optimal"
-            : String.format(Locale.ROOT, "the optimum is at most %.2f%% better", 100 * quality.gap()),
-        equalShares.isPresent() ? equal(quality.weightedThroughput(), equalShares.getAsDouble()) : "",
+            : String.format(
+                Locale.ROOT, "the optimum is at most %.2f%% better", 100 * quality.gap()),
+        equalShares.isPresent()
+            ? equal(quality.weightedThroughput(), equalShares.getAsDouble())
+            : "",
         100 * quality.fairnessLoss(),
         count(quality.adjusted(), "running workload"));
   }
@@ -265,14 +269,11 @@ final class AllocationText {
     }
     out.line("  events%s:", PlanText.since(provenance.previous().map(Allocation::generation)));
     if (provenance.events().isEmpty()) {
-      out.line(
-          "    %s", state.isEmpty() ? "not recorded" : "none: curves of workloads changed");
+      out.line("    %s", state.isEmpty() ? "not recorded" : "none: curves of workloads changed");
     }
     PlanText.events(out, provenance.events());
     curves(out, provenance.curves());
-    out.list(
-        "  ",
-        explained.transfers().stream().map(AllocationText::transfer).toList());
+    out.list("  ", explained.transfers().stream().map(AllocationText::transfer).toList());
     if (!provenance.later().isEmpty()) {
       out.line("  events that no allocation covers yet:");
       PlanText.events(out, provenance.later());
@@ -342,10 +343,7 @@ final class AllocationText {
   private static String transfer(NodeTransfer transfer) {
     return "node %s from %s to %s: %s"
         .formatted(
-            transfer.node(),
-            transfer.from(),
-            transfer.to().orElse("nobody"),
-            transfer.reason());
+            transfer.node(), transfer.from(), transfer.to().orElse("nobody"), transfer.reason());
   }
 
   private static String count(long number, String what) {

@@ -131,8 +131,7 @@ final class DoctorCommand implements Callable<Integer> {
     }
     for (CheckResult problem : problems) {
       String indent = "  ";
-      for (String line :
-          (problem.check() + ": " + problem.remedy().get()).lines().toList()) {
+      for (String line : (problem.check() + ": " + problem.remedy().get()).lines().toList()) {
         out.line("%s%s", indent, line);
         indent = "    ";
       }

@@ -3,9 +3,9 @@ package io.shardtide.cli;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
 import io.shardtide.cost.Accuracy;
 import io.shardtide.cost.CollectiveSample;
+import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.Evaluation.CollectivePrediction;
 import io.shardtide.cost.Evaluation.ComputePrediction;
-import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TrainedRanges;
 import io.shardtide.plan.OutOfRange;
@@ -199,9 +199,7 @@ record EvaluatedModel(
   }
 
   private static Stream<SampleError> worst(Stream<SampleError> samples) {
-    return samples
-        .sorted(Comparator.comparingDouble(SampleError::error).reversed())
-        .limit(WORST);
+    return samples.sorted(Comparator.comparingDouble(SampleError::error).reversed()).limit(WORST);
   }
 
   /** Returns the errors, and where they are largest. */
@@ -214,7 +212,9 @@ record EvaluatedModel(
             .left("cost", GroupError::cost)
             .left("samples of", GroupError::of)
             .right("samples", "%,d", e -> e.accuracy().samples())
-            .left("mean error", e -> new Bar(BAR, most, List.of(new Bar.Part("red", "█", e.accuracy().mape()))))
+            .left(
+                "mean error",
+                e -> new Bar(BAR, most, List.of(new Bar.Part("red", "█", e.accuracy().mape()))))
             .percent("", e -> e.accuracy().mape())
             .percent("99th percentile", e -> e.accuracy().p99RelativeError())
             .right("Kendall's tau", "%.4f", e -> e.accuracy().kendall())

@@ -45,9 +45,9 @@ record ListedModel(
   static List<ListedModel> of(ModelHistory history) {
     List<ListedModel> models = new ArrayList<>();
     for (List<ModelHistory.Takeover> all : history.all().values()) {
-      for (ModelHistory.Takeover each : all) {
-        boolean isCurrent = each == all.get(all.size() - 1);
-        models.add(of(each, isCurrent, history.decision(each.bundle())));
+      for (int i = 0; i < all.size(); i++) {
+        models.add(
+            of(all.get(i), i + 1 == all.size(), history.decision(all.get(i).bundle())));
       }
     }
     return models;

@@ -20,11 +20,7 @@ import picocli.CommandLine.Option;
     name = "evaluate",
     description =
         "Prints how well a cost model predicts labelled samples, and where it is off most.",
-    footer = {
-      "",
-      "Example:",
-      "  shardtide model evaluate --samples samples --model h100.avro"
-    })
+    footer = {"", "Example:", "  shardtide model evaluate --samples samples --model h100.avro"})
 final class ModelEvaluate implements Callable<Integer> {
   @Mixin private PrintOption on;
 

@@ -73,7 +73,9 @@ final class PlanText {
     out.line("@|bold %s|@  %s", generations(plan), title);
     out.line("  plan %s  %s", CanonicalHash.shown(plan.planId()), plan.reason());
     String answered =
-        answerMillis.isPresent() ? "answered in %.0f ms, ".formatted(answerMillis.getAsDouble()) : "";
+        answerMillis.isPresent()
+            ? "answered in %.0f ms, ".formatted(answerMillis.getAsDouble())
+            : "";
     cost(out, plan, previous, answered + search(plan));
     tables(out, plan, FEW);
     devices(out, plan, memory);
@@ -151,8 +153,7 @@ final class PlanText {
   }
 
   /** Adds the predicted step, and what it depends on. */
-  private void cost(
-      Printed out, ShardingPlan plan, Optional<ShardingPlan> previous, String more) {
+  private void cost(Printed out, ShardingPlan plan, Optional<ShardingPlan> previous, String more) {
     Insight insight = plan.prediction().insight();
     out.line(
         "  predicted step %s@|bold %.3f|@ ms%s%s; %s",

@@ -9,6 +9,8 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import picocli.CommandLine.Help.Ansi;
 
 /**
@@ -63,9 +65,7 @@ final class Table<R> {
   /** Adds a column of shares, in percent. */
   Table<R> percent(String heading, Function<? super R, ?> share) {
     return right(
-        heading,
-        "%.2f%%",
-        row -> present(share.apply(row)) instanceof Double of ? 100 * of : null);
+        heading, "%.2f%%", row -> present(share.apply(row)) instanceof Double of ? 100 * of : null);
   }
 
   Collection<R> rows() {
@@ -74,43 +74,43 @@ final class Table<R> {
 
   /** Returns the headings and the first rows, a line each. */
   String show(Ansi ansi, int most) {
-    List<List<Cell>> lines = new ArrayList<>();
-    lines.add(columns.stream().map(column -> heading(column, ansi)).toList());
-    rows.stream()
-        .limit(most)
-        .forEach(row -> lines.add(columns.stream().map(c -> cell(c, row, ansi)).toList()));
-    StringBuilder out = new StringBuilder();
-    for (List<Cell> line : lines) {
-      StringBuilder cells = new StringBuilder();
-      for (int c = 0; c < columns.size(); c++) {
-        int column = c;
-        int width = lines.stream().mapToInt(other -> other.get(column).width()).max().orElse(0);
-        String pad = " ".repeat(width - line.get(c).width());
-        String text = line.get(c).text();
-        cells.append(c == 0 ? "" : "  ").append(columns.get(c).isRight() ? pad + text : text + pad);
+    List<StringBuilder> lines = new ArrayList<>();
+    IntStream.rangeClosed(0, Math.min(most, rows.size()))
+        .forEach(line -> lines.add(new StringBuilder()));
+    for (int c = 0; c < columns.size(); c++) {
+      Column<R> column = columns.get(c);
+      int widest = c + 1 == columns.size() ? Integer.MAX_VALUE : MAX_WIDTH;
+      List<Cell> cells = new ArrayList<>();
+      cells.add(heading(column.heading(), ansi));
+      rows.stream().limit(most).forEach(row -> cells.add(cell(column, row, widest, ansi)));
+      int width = cells.stream().mapToInt(Cell::width).max().orElse(0);
+      for (int l = 0; l < lines.size(); l++) {
+        String text = cells.get(l).text();
+        String pad = " ".repeat(width - cells.get(l).width());
+        lines
+            .get(l)
+            .append(c == 0 ? "" : "  ")
+            .append(column.isRight() ? pad + text : text + pad);
       }
-      out.append(cells.toString().stripTrailing()).append('\n');
     }
-    return out.toString();
+    return lines.stream()
+        .map(line -> line.toString().stripTrailing())
+        .collect(Collectors.joining("\n", "", "\n"));
   }
 
-  private Cell heading(Column<R> column, Ansi ansi) {
-    return new Cell(
-        ansi.string(column.heading()), Names.characters(Ansi.OFF.string(column.heading())));
+  private static Cell heading(String heading, Ansi ansi) {
+    return new Cell(ansi.string(heading), Names.characters(Ansi.OFF.string(heading)));
   }
 
-  private Cell cell(Column<R> column, R row, Ansi ansi) {
+  private Cell cell(Column<R> column, R row, int widest, Ansi ansi) {
     Object value = present(column.cell().apply(row));
     if (value instanceof Bar bar) {
       return new Cell(bar.show(ansi), bar.width());
     }
     String text =
-        value == null
-            ? MISSING
-            : Printable.of(String.format(Locale.ROOT, column.format(), value));
-    boolean isLast = column == columns.get(columns.size() - 1);
-    if (!isLast && Names.characters(text) > MAX_WIDTH) {
-      text = Names.cut(text, MAX_WIDTH - 3);
+        value == null ? MISSING : Printable.of(String.format(Locale.ROOT, column.format(), value));
+    if (Names.characters(text) > widest) {
+      text = Names.cut(text, widest - 3);
     }
     return new Cell(text, Names.characters(text));
   }

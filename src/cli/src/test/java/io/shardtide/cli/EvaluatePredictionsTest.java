@@ -49,7 +49,8 @@ class EvaluatePredictionsTest {
       double predicted = point.get("predictedMs").doubleValue();
       errors += Math.abs(predicted - measured) / measured;
       assertThat(point.get("measuredForwardMs").doubleValue()).isBetween(0.1 * measured, measured);
-      assertThat(point.get("predictedForwardMs").doubleValue()).isBetween(0.1 * predicted, predicted);
+      assertThat(point.get("predictedForwardMs").doubleValue())
+          .isBetween(0.1 * predicted, predicted);
       assertThat(point.get("shards").intValue()).isEqualTo(10);
     }
     assertThat(points).extracting(point -> point.get("sample").intValue()).hasSize(8).isSorted();
@@ -93,7 +94,6 @@ class EvaluatePredictionsTest {
                 "--samples=models/samples/h100-published",
                 "--model=models/h200.avro"))
         .isZero();
-    assertThat(out.toString())
-        .isEqualTo("GOLD");
+    assertThat(out.toString()).isEqualTo("GOLD");
   }
 }

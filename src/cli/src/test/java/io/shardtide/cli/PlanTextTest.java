@@ -6,10 +6,10 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.plan.CollectiveCodec;
 import io.shardtide.plan.PlannedKernel;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.testing.RandomMoves;
-import io.shardtide.testing.Samples;
 import io.shardtide.replay.PlanProvenance;
 import io.shardtide.replay.PlanProvenance.SharedDevices;
+import io.shardtide.testing.RandomMoves;
+import io.shardtide.testing.Samples;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import io.shardtide.workload.ByteSizes;
@@ -216,7 +216,8 @@ class PlanTextTest {
 
   @Test
   void a_name_with_a_mark_of_no_style_is_shown() {
-    assertThat(view.infeasible(Samples.infeasible(), "@|x y|@")).startsWith("generation 8  @|x y|@\n");
+    assertThat(view.infeasible(Samples.infeasible(), "@|x y|@"))
+        .startsWith("generation 8  @|x y|@\n");
   }
 
   private static String why(List<SharedDevices> shared) {
@@ -237,8 +238,7 @@ class PlanTextTest {
 
   @Test
   void a_plan_of_a_simulated_model_says_so() {
-    assertThat(why(List.of()))
-        .containsPattern("predicted step [0-9.]+ ms.* \\(simulated costs\\)");
+    assertThat(why(List.of())).containsPattern("predicted step [0-9.]+ ms.* \\(simulated costs\\)");
   }
 
   @Test

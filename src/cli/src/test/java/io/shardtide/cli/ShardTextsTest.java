@@ -94,8 +94,7 @@ class ShardTextsTest {
         .isEqualTo("columns 0 to 15, rows 250,001 to 500,001");
     assertThat(texts.part(move(new Region(8, 8, 0, 1_000_001), 0, 1))).isEqualTo("columns 8 to 15");
     Region all = new Region(0, 16, 0, 1_000_001);
-    assertThat(ShardTexts.route(move(all, 0, 3), Stage.DIRECT))
-        .isEqualTo("device 0 -> device 3");
+    assertThat(ShardTexts.route(move(all, 0, 3), Stage.DIRECT)).isEqualTo("device 0 -> device 3");
     assertThat(ShardTexts.route(move(all, 0, Shard.EVERY_DEVICE), Stage.DIRECT))
         .isEqualTo("device 0 -> every other device");
     assertThat(ShardTexts.route(move(all, Shard.EVERY_DEVICE, 4), Stage.DIRECT))
