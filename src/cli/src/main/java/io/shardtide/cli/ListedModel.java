@@ -46,8 +46,7 @@ record ListedModel(
     List<ListedModel> models = new ArrayList<>();
     for (List<ModelHistory.Takeover> all : history.all().values()) {
       for (int i = 0; i < all.size(); i++) {
-        models.add(
-            of(all.get(i), i + 1 == all.size(), history.decision(all.get(i).bundle())));
+        models.add(of(all.get(i), i + 1 == all.size(), history.decision(all.get(i).bundle())));
       }
     }
     return models;

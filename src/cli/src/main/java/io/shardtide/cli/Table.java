@@ -87,10 +87,7 @@ final class Table<R> {
       for (int l = 0; l < lines.size(); l++) {
         String text = cells.get(l).text();
         String pad = " ".repeat(width - cells.get(l).width());
-        lines
-            .get(l)
-            .append(c == 0 ? "" : "  ")
-            .append(column.isRight() ? pad + text : text + pad);
+        lines.get(l).append(c == 0 ? "" : "  ").append(column.isRight() ? pad + text : text + pad);
       }
     }
     return lines.stream()
