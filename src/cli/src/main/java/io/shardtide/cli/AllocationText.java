@@ -180,7 +180,7 @@ final class AllocationText {
         quality.gap() == 0
             ? "proven optimal"
             : String.format(
-                Locale.ROOT, "the optimum is at most %.2f%% better", 100 * quality.gap()),
+                Locale.ROOT, "at most %.2f%% below the optimum", 100 * quality.gap()),
         equalShares.isPresent()
             ? equal(quality.weightedThroughput(), equalShares.getAsDouble())
             : "",

@@ -79,14 +79,14 @@ class AllocationTextTest {
             n2    r1    ads
             n3          free
 
-            workload  devices  nodes  fair  claim     weight  priority            samples/s
-            ads            16      2   3.0  8 to 64        1         0  1,234,567 simulated
-            feed            0      0   0.0  32 to 32     2.5         3                    -
+            workload  claim     weight  priority  devices  nodes  fair            samples/s  change
+            ads       8 to 64      1.0         0       16      2   3.0  1,234,567 simulated  started
+            feed      32 to 32     2.5         3        0      0   0.0                    -  waits
 
             ads: 16 devices on n1, n2; starts on 2 nodes, 16 devices (simulated costs)
             feed: no devices; claims at least 32 devices, 4 nodes; the pool has 3 nodes
-            Weighted throughput: 1,234,567 samples/s (simulated), at most 1.23% below the optimum; 25.0% of the
-            pool is in other hands than in the fair allocation; 1 running workload changed nodes.
+            Weighted throughput: 1,234,567 samples/s (simulated costs), at most 1.23% below the optimum; 25.0%
+            of the pool is in other hands than in the fair allocation; 1 running workload changed nodes.
             """);
   }
 
@@ -103,7 +103,7 @@ class AllocationTextTest {
             .apply(PoolSamples.event(PoolSamples.claim("new", 1, 8, 1)));
     assertThat(view(later, true).show())
         .containsPattern("n2 +ads \\(node lost\\)")
-        .containsPattern("new +- +- +- +1 to 8 +1 +0 +-\n")
+        .containsPattern("new +1 to 8 +1.0 +0 +- +- +- +- +-\n")
         .contains("2 later events not allocated yet.");
     assertThat(new AllocationText(new AllocatedPool(later, Optional.empty()), curve -> true).show())
         .containsPattern("n1 +r1 +free")

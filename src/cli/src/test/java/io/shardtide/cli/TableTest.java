@@ -49,7 +49,7 @@ class TableTest {
     assertThat(table.show(Ansi.ON, 1).replaceAll("\u001b\\[[0-9;]*m", ""))
         .isEqualTo(
             """
-            name                 bar   n
+            name              bar   n
             @|red x|@\uFFFD[31m%s  ##    1
             """);
     assertThat(table.toString()).endsWith("  ####  2\n");
