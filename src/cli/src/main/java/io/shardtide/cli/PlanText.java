@@ -193,7 +193,7 @@ final class PlanText {
     return boundMs > 0 ? Math.max(0, predictedMs / boundMs - 1) : 0;
   }
 
-  private static String bottleneck(Bottleneck bottleneck) {
+  static String bottleneck(Bottleneck bottleneck) {
     String device = "device %d, %s".formatted(bottleneck.device(), lower(bottleneck.cause()));
     if (bottleneck.table().isEmpty()) {
       return device;
