@@ -101,7 +101,7 @@ class EvaluatePredictionsTest {
         .containsPattern("compute +1,000,000 to 9,999,999 rows +2 ")
         .containsPattern("compute +8 to 15 shards +8 ")
         .containsPattern("compute +inside the training range +8 ");
-    assertThat(out.toString().lines().skip(10).limit(2).toList())
+    assertThat(out.toString().lines().skip(11).limit(2).toList())
         .satisfiesExactly(
             head -> assertThat(head).startsWith("cost     sample  measured ms  predicted ms"),
             worst -> assertThat(worst).matches("compute +6 +4\\.146 +1\\d\\.\\d{3} .*u0 x 128, .*"));

@@ -298,17 +298,16 @@ class PlanHardwareTest {
     for (int i = 0; i < rows.size(); i++) {
       JsonNode row = rows.get(i);
       long memory = 8 * row.get("usableBytesPerDevice").longValue();
-      assertThat(row.get("feasible").booleanValue())
-          .as(row.toString())
-          .isEqualTo(bytes[i / 3] <= memory);
-      if (!row.get("feasible").booleanValue()) {
-        assertThat(row.get("bytes_short").longValue()).isEqualTo(bytes[i / 3] - memory);
+      boolean fits = row.get("shortfall").isNull();
+      assertThat(fits).as(row.toString()).isEqualTo(bytes[i / 3] <= memory);
+      if (!fits) {
+        assertThat(row.at("/shortfall/bytesShort").longValue()).isEqualTo(bytes[i / 3] - memory);
       } else {
         assertThat(8 * row.at("/plan/fullestDeviceBytes").longValue())
             .isGreaterThanOrEqualTo(bytes[i / 3]);
       }
     }
-    assertThat(rows.stream().map(row -> row.get("feasible").booleanValue()))
+    assertThat(rows.stream().map(row -> row.get("shortfall").isNull()))
         .containsExactly(true, true, true, true, true, false, true, true, false);
   }
 
