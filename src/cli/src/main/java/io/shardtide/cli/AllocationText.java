@@ -179,8 +179,7 @@ final class AllocationText {
         simulated ? PlanText.SIMULATED : "",
         quality.gap() == 0
             ? "proven optimal"
-            : String.format(
-                Locale.ROOT, "at most %.2f%% below the optimum", 100 * quality.gap()),
+            : String.format(Locale.ROOT, "at most %.2f%% below the optimum", 100 * quality.gap()),
         equalShares.isPresent()
             ? equal(quality.weightedThroughput(), equalShares.getAsDouble())
             : "",

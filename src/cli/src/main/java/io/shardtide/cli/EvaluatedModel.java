@@ -123,8 +123,12 @@ record EvaluatedModel(
       if (!bundle.card().heldOutTables().isEmpty()) {
         by(computations, c -> c.familiarity(), of -> PlanText.lower(of) + " tables", add);
       }
-      by(computations, c -> power(2, c.sample().shards().size()), of -> upTo(2, of, "shards"), add);
-      by(computations, c -> power(10, mostRows(c)), of -> upTo(10, of, "rows"), add);
+      by(
+          computations,
+          c -> power(2, c.sample().shards().size()),
+          "from %,d shards"::formatted,
+          add);
+      by(computations, c -> power(10, mostRows(c)), "from %,d rows"::formatted, add);
       byRange(computations, ComputePrediction::outOfRange, add);
     }
     List<CollectivePrediction> collectives = evaluation.collectives();
@@ -185,10 +189,6 @@ record EvaluatedModel(
       power *= base;
     }
     return power;
-  }
-
-  private static String upTo(int base, long power, String what) {
-    return "%,d to %,d %s".formatted(power, base * power - 1, what);
   }
 
   private static long mostRows(ComputePrediction computation) {

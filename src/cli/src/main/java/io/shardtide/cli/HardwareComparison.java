@@ -128,8 +128,7 @@ final class HardwareComparison {
             .right("bound ms", "%.3f", row -> row.plan().map(Planned::lowerBoundMs))
             .percent("above", row -> row.plan().map(Planned::aboveBound))
             .left("bottleneck", row -> row.plan().map(p -> PlanText.bottleneck(p.bottleneck())))
-            .right(
-                "fullest GiB", "%.2f", row -> row.plan().map(p -> p.fullestDeviceBytes() / GIB))
+            .right("fullest GiB", "%.2f", row -> row.plan().map(p -> p.fullestDeviceBytes() / GIB))
             .right("of GiB", "%.2f", HardwareComparison::memoryGib));
     for (Row row : rows) {
       row.shortfall().ifPresent(s -> out.line("does not fit: %s: %s", row.where(), s.message()));
@@ -148,7 +147,8 @@ final class HardwareComparison {
   }
 
   private static double memoryGib(Row row) {
-    return row.plan().map(Planned::fullestDeviceUsableBytes).orElse(row.usableBytesPerDevice()) / GIB;
+    return row.plan().map(Planned::fullestDeviceUsableBytes).orElse(row.usableBytesPerDevice())
+        / GIB;
   }
 
   private static String fits(Shortfall shortfall) {

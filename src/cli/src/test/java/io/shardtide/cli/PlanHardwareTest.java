@@ -182,7 +182,8 @@ class PlanHardwareTest {
     assertThat(tooLarge.get("mustFit").booleanValue()).isTrue();
     assertThat(tooLarge.at("/shortfall/proven").booleanValue()).isTrue();
     // 10 million rows of 128 columns and 8 million of 64, on four devices of 1 GiB.
-    assertThat(tooLarge.at("/shortfall/bytesShort").longValue()).isEqualTo(7_168_000_000L - 4 * GIB);
+    assertThat(tooLarge.at("/shortfall/bytesShort").longValue())
+        .isEqualTo(7_168_000_000L - 4 * GIB);
   }
 
   /** A user's models stand beside the shipped ones, and in their place. */

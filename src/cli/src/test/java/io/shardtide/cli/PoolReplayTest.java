@@ -253,7 +253,8 @@ class PoolReplayTest {
     String joined = text.replaceAll("\\s+", " ");
     assertThat(text)
         .startsWith("allocation %s\n".formatted(allocation.allocationId()))
-        .contains("  pool gpus, generation 2: 3 nodes of 2 devices, 8.0 GiB each, hardware simulated-8xh100; ")
+        .contains(
+            "  pool gpus, generation 2: 3 nodes of 2 devices, 8.0 GiB each, hardware simulated-8xh100; ")
         .contains("      node n1 is lost\n")
         .contains("  events since generation 1:\n    generation 2: event ")
         .containsPattern("    ads, generation \\d+, model [0-9a-f]+: 2: [0-9,.]+, .*simulated")
