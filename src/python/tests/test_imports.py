@@ -30,6 +30,7 @@ from shardtide.imports import (
     workload,
     zipf_cdf,
 )
+from shardtide.torchrec import Workload
 from shardtide.torchrec.publish import workload_change
 
 BUILT = (ROOT / "src/cli/target/quick/classes").is_dir() and (ROOT / "target/classpath.txt").is_file()
@@ -279,8 +280,9 @@ class TorchEasyRec(unittest.TestCase):
         path = temporary(EASYREC)
         imported = torcheasyrec.read(path)
         lookups = imported.all_lookups({"searches": 7.5, "click_50_seq__item_id": 20})
-        change = workload_change("feed", imported.configs, lookups, CLUSTER, imported.optimizer, **imported.options())
-        tables = {of["table"]["name"]: of["table"] for of in change["changes"] if "table" in of}
+        workload = Workload("feed").cluster(CLUSTER)
+        workload.tables(imported.configs, lookups, imported.optimizer, **imported.options())
+        tables = {of["table"]["name"]: of["table"] for of in workload.change()["changes"] if "table" in of}
         self.assertEqual(tables["searches_emb"]["poolingFactor"], 7.5)
         self.assertEqual(tables["item_id_emb_sequence"]["poolingFactor"], 21)
         self.assertFalse(tables["item_id_emb_sequence"]["pooled"])

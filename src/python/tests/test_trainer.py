@@ -75,7 +75,8 @@ class FakeLog:
     prefix = "p."
     broker_problem = None
 
-    def __init__(self, *plans, error=None):
+    def __init__(self, *plans, error=None, workload="w"):
+        self.workload = workload
         self.sent = []
         self.plans = list(plans)
         self.error = error
@@ -85,7 +86,7 @@ class FakeLog:
         self.called = threading.Semaphore(0)
 
     def reader(self, topic, key, key_field):
-        assert (topic, key, key_field) == ("current-plans", "w", "workloadId")
+        assert (topic, key, key_field) == ("current-plans", self.workload, "workloadId")
         self.there.wait()
         if self.error:
             raise self.error
@@ -388,6 +389,49 @@ class Following(unittest.TestCase):
             follower.measured(1, 0, [DEVICE])
 
 
+    def test_a_program_as_in_docs(self):
+        log, device, batches, resharder = FakeLog(plan("first"), workload="feed-ranking"), None, range(100), Model()
+
+        def build(first):
+            return lambda batch: None
+
+        def train(model, batch):
+            with meter.computation("forward"):
+                model(batch)
+
+        meter = StepMeter(device)
+        with PlanFollower(log, "feed-ranking", meter) as plans:
+            model = build(plans.start())
+            for step, batch in enumerate(batches):
+                with meter.step():
+                    train(model, batch)
+                if step % 100 == 99:
+                    plans.report(step)
+                    plans.follow(step, resharder)
+        costs = [(value["planId"], value["step"], value["steps"]) for topic, value in log.sent if topic == COSTS]
+        self.assertEqual(costs, [("first", 99, 2)])
+
+    def test_a_meter_without_marks_is_an_error_unless_the_device_has_no_shards(self):
+        log = FakeLog({**plan("first"), "shards": []})
+        meter = StepMeter(every=1)
+        follower = self.follower(log, meter=meter)
+        follower.start(0, PATIENCE)
+
+        def step(number):
+            with meter.step():
+                pass
+            follower.report(number)
+
+        step(1)
+        for device in (0, -1):
+            log.plans.append({**plan(f"on {device}"), "shards": [{**plan("next")["shards"][0], "device": device}]})
+            wait_for(lambda: follower.follow(2, Model()))
+            with self.assertRaisesRegex(ValueError, "computeMs of device 0 must be above 0, .* with meter.computation"):
+                step(3)
+        self.assertTrue(follower.reports.flush(PATIENCE))
+        self.assertEqual([value["step"] for topic, value in log.sent if topic == COSTS], [1])
+
+
 class Reporting(unittest.TestCase):
     def test_statuses_come_before_costs_and_are_not_dropped_for_them(self):
         log = FakeLog()
@@ -541,6 +585,20 @@ class Filling(unittest.TestCase):
             },
         )
         self.assertEqual([shard["rowOffset"] for shard in found[5][1]["shards"]], [0, 5])
+
+    def test_a_program_as_in_docs(self):
+        log, batches, model, train = FakeLog(plan("first")), range(100), Model(), lambda batch: None
+        model.take_fills = lambda: [ShardFill("t", 0, 8, 1)]
+        with PlanFollower(log, "w") as plans:
+            plans.start()
+            self.fill(plans, batches, model, train)
+        self.assertEqual([topic for topic, _ in log.sent], [STATUS, FILLS])
+
+    def fill(self, plans, batches, model, train):
+        fills = FillReporter(plans, 100)
+        for step, batch in enumerate(batches):
+            train(batch)
+            fills.step(model.take_fills)
 
     def test_a_job_without_hashed_tables_reports_nothing(self):
         log = FakeLog(plan("first"))

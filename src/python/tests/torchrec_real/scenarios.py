@@ -14,11 +14,27 @@ from torchrec.distributed.model_parallel import DistributedModelParallel
 from torchrec.modules.embedding_configs import EmbeddingBagConfig, PoolingType
 from torchrec.modules.embedding_modules import EmbeddingBagCollection
 from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
-from torchrec_real.models import LEARNING_RATE, Tables, Trained, equal, fill, generator, states, weights, whole
+from torchrec_real.models import (
+    LEARNING_RATE,
+    Batch,
+    Net,
+    Tables,
+    Trained,
+    equal,
+    fill,
+    generator,
+    states,
+    weights,
+    whole,
+)
 
 from shardtide import torchrec
-from shardtide.torchrec import checkpoint
+from shardtide.torchrec import TorchRecResharder, checkpoint
+from shardtide.torchrec.conversions import to_sharding_plan
 from shardtide.torchrec.lines import plan_record
+from shardtide.torchrec.marks import marked
+from shardtide.torchrec.modules import describe_for
+from shardtide.train import PlanFollower, Ranks, StepMeter
 
 FIELDS = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device", "cacheShare")
 
@@ -334,6 +350,59 @@ def resharded(plan: dict[str, Any], following: dict[str, Any], optimizer: str) -
     model.step(4)
     model.check()
     return {"resharded": changed}
+
+
+def measured(argument: dict[str, Any]) -> dict[str, Any]:
+    """Measures every second step, before and after the model is resharded if there is a next plan; returns the costs."""
+    model = trained(argument["plan"], argument["next"] is not None, "adagrad")
+    meter = StepMeter(every=2)
+    for step in range(8):
+        if step == 4 and argument["next"]:
+            resharder = torchrec.TorchRecResharder(model.model, argument["plan"]["per_node"])
+            resharder.apply(resharder.prepare(record(argument["next"])))
+        with meter.step(), marked(model.model, meter):
+            model.step(step)
+        model.check()
+    return meter.costs(Ranks())._asdict()
+
+
+def documented(argument: dict[str, Any]) -> list[list[Any]]:
+    """Trains as docs/TORCHREC.md shows, and goes to a next plan; returns the reports: topic, plan, and steps of costs."""
+    from test_trainer import FakeLog
+
+    plans_of_log = [{**record(plan), "deviceCosts": [{}] * plan["devices"]} for plan in argument["plans"]]
+    log = FakeLog(plans_of_log[0], workload="feed-ranking") if dist.get_rank() == 0 else None
+    device = torch.device("cpu")
+    tables = Tables(sizes_of(argument["plans"][0]))
+    net = Net(tables)
+    batches = [Batch(tables, step, dist.get_rank()) for step in range(200)]
+
+    def train(model: Any, batch: Batch) -> None:
+        if log and batch is batches[100]:
+            log.plans.append(plans_of_log[1])
+        model(batch)[0].backward()
+
+    meter = StepMeter(device)
+    with PlanFollower(log, "feed-ranking", meter) as plans:
+        description = describe_for(net, plans.start(), devices_per_node=8, device=device.type)
+        model = DistributedModelParallel(net, plan=to_sharding_plan(description), device=device)
+        resharder = TorchRecResharder(model, devices_per_node=8)
+        for step, batch in enumerate(batches):
+            with meter.step(), marked(model, meter):
+                train(model, batch)
+            if step % 100 == 99:
+                plans.report(step)
+                plans.follow(step, resharder)
+        # When a plan is read depends on the machine.
+        while plans.running["planId"] != plans_of_log[1]["planId"]:
+            plans.follow(200, resharder)
+    return [[topic, value["planId"], value.get("steps")] for topic, value in log.sent] if log else []
+
+
+def sizes_of(plan: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """Returns the rows and columns of a plan's tables."""
+    shardings = {name: of for tables in described(plan, True)["plan"].values() for name, of in tables.items()}
+    return {name: torchrec.modules.table_size(sharding) for name, sharding in shardings.items()}
 
 
 def row_wise_state(argument: dict[str, Any]) -> None:

@@ -52,14 +52,6 @@ abstract class DocumentedPages {
       }
       copy(REFERENCE.resolve("tables.jsonl"), home.resolve(samples).resolve("tables.jsonl"));
     }
-    Files.writeString(home.resolve("workloads.jsonl"), documentedWorkload());
-  }
-
-  /** The example of a workload's line, which the page wraps. */
-  private static String documentedWorkload() throws IOException {
-    String page = Files.readString(HERE.resolve("docs/FILES.md"));
-    int start = page.indexOf("{\"task\"");
-    return page.substring(start, page.indexOf("```", start)).replace("\n", "") + "\n";
   }
 
   private static void copy(Path from, Path to) throws IOException {
