@@ -36,8 +36,7 @@ abstract class DocumentedPages {
   private static final Map<String, String> ELSEWHERE =
       Map.of(
           "pip install", ".ci/run",
-          "python examples/torchrec/one_line.py", "PythonTorchRecIT",
-          "python -B src/python/tests/time_planner.py", "nothing: it measures");
+          "python examples/torchrec/one_line.py", "PythonTorchRecIT");
 
   @TempDir private Path home;
 
