@@ -475,18 +475,13 @@ class TorchRec(unittest.TestCase):
         with self.assertRaisesRegex(AssertionError, 'Module "sparse.plain" .* DpPooledEmbeddingDist sends, .* marked'):
             ranks.run("measured", 2, 2, {"plan": two_devices(8), "next": None})
 
-    def test_a_program_as_in_docs(self):
+    def test_the_program_of_the_page_follows_a_plan_and_reports_costs(self):
         first, following = named("columns")[:2]
-        found = ranks.run("documented", first["devices"], first["per_node"], {"plans": [first, following]})
-        self.assertEqual(
-            found,
-            [
-                ["plan-status", first["plan"], None],
-                ["measured-costs", first["plan"], 2],
-                ["measured-costs", first["plan"], 2],
-                ["plan-status", following["plan"], None],
-            ],
-        )
+        argument = {"plans": [first, following], "example": str(ROOT / "examples/python/follow.py")}
+        found = ranks.run("documented", first["devices"], first["per_node"], argument)
+        statuses = [plan for topic, plan, _ in found if topic == "plan-status"]
+        costs = [(plan, steps) for topic, plan, steps in found if topic == "measured-costs"]
+        self.assertEqual((statuses, costs[0]), ([first["plan"], following["plan"]], (first["plan"], 2)))
 
     def test_learning_rates_and_parameters_are_kept(self):
         ranks.run("kept", 4, 2, {"plans": named("beside copies")})

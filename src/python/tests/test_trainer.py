@@ -389,28 +389,6 @@ class Following(unittest.TestCase):
             follower.measured(1, 0, [DEVICE])
 
 
-    def test_a_program_as_in_docs(self):
-        log, device, batches, resharder = FakeLog(plan("first"), workload="feed-ranking"), None, range(100), Model()
-
-        def build(first):
-            return lambda batch: None
-
-        def train(model, batch):
-            with meter.computation("forward"):
-                model(batch)
-
-        meter = StepMeter(device)
-        with PlanFollower(log, "feed-ranking", meter) as plans:
-            model = build(plans.start())
-            for step, batch in enumerate(batches):
-                with meter.step():
-                    train(model, batch)
-                if step % 100 == 99:
-                    plans.report(step)
-                    plans.follow(step, resharder)
-        costs = [(value["planId"], value["step"], value["steps"]) for topic, value in log.sent if topic == COSTS]
-        self.assertEqual(costs, [("first", 99, 2)])
-
     def test_a_meter_without_marks_is_an_error_unless_the_device_has_no_shards(self):
         log = FakeLog({**plan("first"), "shards": []})
         meter = StepMeter(every=1)
@@ -585,20 +563,6 @@ class Filling(unittest.TestCase):
             },
         )
         self.assertEqual([shard["rowOffset"] for shard in found[5][1]["shards"]], [0, 5])
-
-    def test_a_program_as_in_docs(self):
-        log, batches, model, train = FakeLog(plan("first")), range(100), Model(), lambda batch: None
-        model.take_fills = lambda: [ShardFill("t", 0, 8, 1)]
-        with PlanFollower(log, "w") as plans:
-            plans.start()
-            self.fill(plans, batches, model, train)
-        self.assertEqual([topic for topic, _ in log.sent], [STATUS, FILLS])
-
-    def fill(self, plans, batches, model, train):
-        fills = FillReporter(plans, 100)
-        for step, batch in enumerate(batches):
-            train(batch)
-            fills.step(model.take_fills)
 
     def test_a_job_without_hashed_tables_reports_nothing(self):
         log = FakeLog(plan("first"))

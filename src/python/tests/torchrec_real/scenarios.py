@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import itertools
 import pathlib
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -29,12 +31,10 @@ from torchrec_real.models import (
 )
 
 from shardtide import torchrec
-from shardtide.torchrec import TorchRecResharder, checkpoint
-from shardtide.torchrec.conversions import to_sharding_plan
+from shardtide.torchrec import checkpoint
 from shardtide.torchrec.lines import plan_record
 from shardtide.torchrec.marks import marked
-from shardtide.torchrec.modules import describe_for
-from shardtide.train import PlanFollower, Ranks, StepMeter
+from shardtide.train import Ranks, StepMeter
 
 FIELDS = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device", "cacheShare")
 
@@ -367,35 +367,27 @@ def measured(argument: dict[str, Any]) -> dict[str, Any]:
 
 
 def documented(argument: dict[str, Any]) -> list[list[Any]]:
-    """Trains as docs/TORCHREC.md shows, and goes to a next plan; returns the reports: topic, plan, and steps of costs."""
+    """Trains as docs/TORCHREC.md shows until it runs the next plan; returns the reports: topic, plan, steps of costs."""
     from test_trainer import FakeLog
 
-    plans_of_log = [{**record(plan), "deviceCosts": [{}] * plan["devices"]} for plan in argument["plans"]]
-    log = FakeLog(plans_of_log[0], workload="feed-ranking") if dist.get_rank() == 0 else None
-    device = torch.device("cpu")
+    first, following = ({**record(plan), "deviceCosts": [{}] * plan["devices"]} for plan in argument["plans"])
+    log = FakeLog(first, workload="feed-ranking") if dist.get_rank() == 0 else None
     tables = Tables(sizes_of(argument["plans"][0]))
-    net = Net(tables)
-    batches = [Batch(tables, step, dist.get_rank()) for step in range(200)]
+
+    def batches() -> Iterator[Batch]:
+        for step in itertools.count():
+            if log and step == 100:
+                log.plans.append(following)
+            is_there = [bool(log) and any(value["planId"] == following["planId"] for _, value in log.sent)]
+            dist.broadcast_object_list(is_there)
+            if is_there[0]:
+                return
+            yield Batch(tables, step, dist.get_rank())
 
     def train(model: Any, batch: Batch) -> None:
-        if log and batch is batches[100]:
-            log.plans.append(plans_of_log[1])
         model(batch)[0].backward()
 
-    meter = StepMeter(device)
-    with PlanFollower(log, "feed-ranking", meter) as plans:
-        description = describe_for(net, plans.start(), devices_per_node=8, device=device.type)
-        model = DistributedModelParallel(net, plan=to_sharding_plan(description), device=device)
-        resharder = TorchRecResharder(model, devices_per_node=8)
-        for step, batch in enumerate(batches):
-            with meter.step(), marked(model, meter):
-                train(model, batch)
-            if step % 100 == 99:
-                plans.report(step)
-                plans.follow(step, resharder)
-        # When a plan is read depends on the machine.
-        while plans.running["planId"] != plans_of_log[1]["planId"]:
-            plans.follow(200, resharder)
+    loaded_example(argument["example"]).follow_with_torchrec(log, Net(tables), train, batches(), torch.device("cpu"))
     return [[topic, value["planId"], value.get("steps")] for topic, value in log.sent] if log else []
 
 
@@ -578,9 +570,13 @@ def pipelined(argument: dict[str, Any]) -> None:
 
 def example(argument: dict[str, Any]) -> Any:
     """Runs examples/torchrec/checkpoint.py under a plan."""
-    spec = importlib.util.spec_from_file_location("example", argument["example"])
+    description = torchrec.descriptions.describe(record(argument["plan"]), devices_per_node=2, device="cpu")
+    return loaded_example(argument["example"]).train(description, pathlib.Path(argument["folder"]), 10, torch.device("cpu"))
+
+
+def loaded_example(path: str) -> Any:
+    spec = importlib.util.spec_from_file_location("example", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    description = torchrec.descriptions.describe(record(argument["plan"]), devices_per_node=2, device="cpu")
-    return module.train(description, pathlib.Path(argument["folder"]), 10, torch.device("cpu"))
+    return module
