@@ -124,8 +124,8 @@ def train(drawn: Workload, name: str, log: Log | None, world: World, ranks: Rank
 def collected_plans(workloads: Sequence[Workload], world: World, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Returns the plans of --model."""
     with tempfile.TemporaryDirectory() as folder:
-        command = offline(workloads, world, options.shardtide, options.model, options.model_hardware, folder)
-        return [plan for _, plan in planned(workloads, world, command, folder)]
+        shared = offline(workloads, world, options.model, options.model_hardware, folder)
+        return [plan for _, plan in planned(workloads, options.shardtide, shared, folder)]
 
 
 def show(drawn: Workload, plans: Plans, measured: Sequence[float]) -> str:

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch.distributed as dist
-from shardtide.torchrec.descriptions import describe
 
 import baselines
 from measuring import Job, Workload, begin, draw_workload, measure, offline, planned, run, write
@@ -45,15 +44,20 @@ def plans_of(
 ) -> list[dict[str, tuple[float, dict[str, Any]]]]:
     """Returns the plans of each workload, by strategy, with their predicted milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
-        shardtide = offline(workloads, world, options.shardtide, options.model, options.hardware, folder)
-        found = [{PLANNED: plan} for plan in planned(workloads, world, shardtide, folder)]
+        shared = offline(workloads, world, options.model, options.hardware, folder)
+        found = [{PLANNED: plan} for plan in planned(workloads, options.shardtide, shared, folder)]
         for name, placements in placements_of(workloads, world.size, options.seed).items():
-            given = [describe(plan, modules="", devices_per_node=world.per_node, device="cpu") for plan in placements]
+            given = [{"world_size": world.size, "tables": [whole(s) for s in plan["shards"]]} for plan in placements]
             write(pathlib.Path(folder) / "given.jsonl", given)
-            predict = ["--predict", f"{folder}/given.jsonl", "--out", f"{folder}/predicted.jsonl"]
-            for plans, plan, line in zip(found, placements, run([*shardtide, *predict], f"{folder}/predicted.jsonl")):
+            evaluate = [options.shardtide, "plan", "evaluate", *shared, "--plans", f"{folder}/given.jsonl"]
+            for plans, plan, line in zip(found, placements, run(evaluate, f"{folder}/predicted.jsonl")):
                 plans[name] = (line["predicted_ms"], plan)
     return found
+
+
+def whole(shard: dict[str, Any]) -> dict[str, Any]:
+    """Returns a table that is whole on the device of its shard, as a line of plans has it."""
+    return {"name": shard["table"], "shards": [{"kind": "table_wise", "device": shard["device"]}]}
 
 
 def placements_of(workloads: Sequence[Workload], devices: int, seed: int) -> dict[str, list[dict[str, Any]]]:

@@ -3,9 +3,9 @@
     planner = ShardtidePlanner(LogSource(log), "feed", cluster, lookups)
 
 `checkpoint` saves a sharded model and loads it under another plan, `publish` publishes a model's tables, `descriptions`
-and `conversions` make TorchRec's objects of a plan's description: the object that `./shardtide plan make --format torchrec`
-and `watch --format torchrec` write on each line, with TorchRec's own names and layout under "plan". What makes
-TorchRec's objects imports torch and torchrec when it is called.
+and `conversions` make TorchRec's objects of a plan's description: an object with TorchRec's own names and layout under
+"plan". `convert` makes descriptions of lines of JSON. What makes TorchRec's objects imports torch and torchrec when it
+is called.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ There are three forms of a plan, each a dict:
 
 - a record: what PlanSubscriber returns, with the fields of avro/ShardingPlan.avsc;
 - a line that `./shardtide plan make --out` writes: shards by tables;
-- a description, or a line that `./shardtide plan make --format torchrec` writes: shardings by modules, with TorchRec's names.
+- a description: shardings by modules, with TorchRec's names. shardtide.torchrec.convert makes them of the others.
 """
 
 from __future__ import annotations
@@ -16,6 +16,14 @@ from shardtide.arguments import mapping, shown
 
 # What a sharding of a description says about its shards; all else is kept as it is.
 _OF_SHARDS = ("sharding_type", "ranks", "shards", "size")
+
+# Fields of a shard in a record, and their names in a line.
+_REGION = {"columnOffset": "column_offset", "columns": "columns", "rowOffset": "row_offset", "rows": "rows"}
+
+# What a line says of a table in the words of a description.
+_OF_TABLE = ("optimizer", "enforce_hbm", "stochastic_rounding", "output_dtype")
+
+_KERNELS = ("dense", "fused", "fused_uvm", "fused_uvm_caching")
 
 
 class PlanRecord(NamedTuple):
@@ -64,21 +72,10 @@ def plan_record(plan: Mapping[str, Any]) -> PlanRecord:
     kernels: list[dict[str, Any]] = []
     modules: dict[str, list[str]] | None = None
     if is_description(plan):
-        modules = {}
-        for path, tables in mapping(plan["plan"], "plan", "the shardings of each module").items():
-            for table, sharding in mapping(tables, f'Module "{path}"', "a sharding for each table").items():
-                if table in modules:
-                    first = modules[table][0]
-                    if sharding != plan["plan"][first][table]:
-                        raise ValueError(
-                            f'Table "{table}" is in modules "{first}" and "{path}" with different shardings; must be in'
-                            " one, or one collection with several paths"
-                        )
-                    modules[table].append(path)
-                    continue
-                modules[table] = [path]
-                of_tables[table] = _shards(table, sharding)
-                fields[table] = {name: value for name, value in sharding.items() if name not in _OF_SHARDS}
+        modules, shardings = _by_table(plan)
+        for table, sharding in shardings.items():
+            of_tables[table] = _shards(table, sharding)
+            fields[table] = {name: value for name, value in sharding.items() if name not in _OF_SHARDS}
     else:
         for place, table in enumerate(_list(plan["tables"], "tables")):
             name = _get(table, "name", str, f"The table at position {place}")
@@ -103,21 +100,66 @@ def plan_record(plan: Mapping[str, Any]) -> PlanRecord:
     return PlanRecord(record, modules, fields)
 
 
+def to_line(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a description as a line that `./shardtide plan evaluate` reads.
+
+    Copies are of the whole table there, if the description does not tell their size.
+    """
+    _, shardings = _by_table(plan)
+    tables = [_table(name, sharding) for name, sharding in shardings.items()]
+    return {**{field: value for field, value in plan.items() if field != "plan"}, "tables": tables}
+
+
+def _table(name: str, sharding: Mapping[str, Any]) -> dict[str, Any]:
+    what = f'Table "{name}"'
+    kernel = _get(sharding, "compute_kernel", str, what)
+    cache = sharding.get("cache_params") or {}
+    if kernel not in _KERNELS:
+        raise ValueError(f"compute_kernel of {what} must be one of {', '.join(_KERNELS)}, got {kernel}")
+    if kernel == "fused_uvm_caching" and not isinstance(cache.get("load_factor"), float):
+        raise ValueError(f"cache_params of {what} must have a load_factor, got {shown(cache)}")
+    is_copied = sharding.get("sharding_type") == "data_parallel"
+    table = {"name": name, **{field: sharding[field] for field in _OF_TABLE if field in sharding}}
+    if kernel in ("dense", "fused") and not is_copied:
+        table["compute_kernel"] = kernel
+    if "algorithm" in cache:
+        table["cache_algorithm"] = cache["algorithm"]
+    if is_copied and "size" not in sharding:
+        return {**table, "shards": [{"kind": "data_parallel", "device": None}]}
+    table["shards"] = [
+        {
+            "kind": shard["kind"].lower(),
+            **{name: shard[field] for field, name in _REGION.items()},
+            "device": None if shard["device"] < 0 else shard["device"],
+            "cache_share": shard["cacheShare"],
+        }
+        for shard in _shards(name, sharding)
+    ]
+    return table
+
+
+def _by_table(plan: Mapping[str, Any]) -> tuple[dict[str, list[str]], dict[str, Mapping[str, Any]]]:
+    """Returns the modules and the sharding of each table of a description."""
+    modules: dict[str, list[str]] = {}
+    shardings: dict[str, Mapping[str, Any]] = {}
+    for path, tables in mapping(plan["plan"], "plan", "the shardings of each module").items():
+        for table, sharding in mapping(tables, f'Module "{path}"', "a sharding for each table").items():
+            if sharding != shardings.setdefault(table, sharding):
+                raise ValueError(
+                    f'Table "{table}" is in modules "{modules[table][0]}" and "{path}" with different shardings; must be'
+                    " in one, or one collection with several paths"
+                )
+            modules.setdefault(table, []).append(path)
+    return modules, shardings
+
+
 def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
     """Returns a shard of a line of ./shardtide plan as a record has it."""
     device = _get(shard, "device", (int, type(None)), what)
     return {
         "table": table,
         "kind": _get(shard, "kind", str, what).upper(),
-        **{
-            field: _get(shard, name, int, what)
-            for field, name in (
-                ("columnOffset", "column_offset"),
-                ("columns", "columns"),
-                ("rowOffset", "row_offset"),
-                ("rows", "rows"),
-            )
-        },
+        **{field: _get(shard, name, int, what) for field, name in _REGION.items()},
         "device": -1 if device is None else device,
         "cacheShare": shard.get("cache_share"),
     }
@@ -154,6 +196,7 @@ def _shards(table: str, sharding: Any) -> list[dict[str, Any]]:
             for rank, shard in zip(ranks, shards)
         ]
     cache = sharding.get("cache_params") or {}
+    share = 0.0 if sharding.get("compute_kernel") == "fused_uvm" else cache.get("load_factor")
     return [
         {
             "table": table,
@@ -163,7 +206,7 @@ def _shards(table: str, sharding: Any) -> list[dict[str, Any]]:
             "rowOffset": row,
             "rows": rows,
             "device": rank,
-            "cacheShare": cache.get("load_factor"),
+            "cacheShare": share,
         }
         for rank, (row, column), (rows, columns) in parts
         if rows

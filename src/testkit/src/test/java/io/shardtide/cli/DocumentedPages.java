@@ -38,7 +38,7 @@ abstract class DocumentedPages {
           "pip install", ".ci/run",
           "python examples/torchrec/one_line.py", "PythonTorchRecIT",
           "python -B src/python/tests/time_planner.py", "nothing: it measures",
-          "python -m shardtide.torchrec.publish", "PythonTorchRecIT",
+          "python -m shardtide.torchrec.", "PythonTorchRecIT",
           "python -m shardtide.log", "PythonClientsIT",
           "python -m shardtide.collect", ".ci/python",
           "python -m shardtide.imports", ".ci/python",
