@@ -383,7 +383,7 @@ class Converted(unittest.TestCase):
         for plan, message in (
             ([], "plans, line 2 must be an object with a plan, got list"),
             ({"task": "w"}, "plans, line 2: plan must be an object with fields of .*: shards, tables or plan; got .* task"),
-            (of(compute_kernel="key_value"), 'line 2: compute_kernel of Table "a" must be one of dense, .*, got key_value'),
+            (of(compute_kernel="key_value"), 'line 2: compute_kernel of Table "a" must be one of dense, .*, got str .key_value'),
             (of(compute_kernel="fused_uvm_caching"), 'line 2: cache_params of Table "a" must have a load_factor, got'),
             (of(ranks=[0, 0]), 'line 2: Table "a" has 2 ranks and 1 shards; must be as many'),
             ({"plan": {"m": {"a": whole}, "n": {"a": copies}}}, 'Table "a" is in modules "m" and "n" with different'),

@@ -59,8 +59,11 @@ def check_feasible(plan: Any) -> None:
         raise ValueError(f"plan must be an object with {forms}: shards, tables or plan; got the fields {got}")
 
 
-def plan_record(plan: Mapping[str, Any]) -> PlanRecord:
+def plan_record(plan: Mapping[str, Any], needs_sizes: bool = True) -> PlanRecord:
     """Returns a plan of any form as a record.
+
+    needs_sizes: whether a description must say the size of copies, which are left out otherwise: TorchRec's own planner
+        does not
 
     ValueError if it has no form of a plan, or says that the workload does not fit.
     """
@@ -72,10 +75,21 @@ def plan_record(plan: Mapping[str, Any]) -> PlanRecord:
     kernels: list[dict[str, Any]] = []
     modules: dict[str, list[str]] | None = None
     if is_description(plan):
-        modules, shardings = _by_table(plan)
-        for table, sharding in shardings.items():
-            of_tables[table] = _shards(table, sharding)
-            fields[table] = {name: value for name, value in sharding.items() if name not in _OF_SHARDS}
+        modules = {}
+        for path, tables in mapping(plan["plan"], "plan", "the shardings of each module").items():
+            for table, sharding in mapping(tables, f'Module "{path}"', "a sharding for each table").items():
+                if table in modules:
+                    first = modules[table][0]
+                    if sharding != plan["plan"][first][table]:
+                        raise ValueError(
+                            f'Table "{table}" is in modules "{first}" and "{path}" with different shardings; must be in'
+                            " one, or one collection with several paths"
+                        )
+                    modules[table].append(path)
+                    continue
+                modules[table] = [path]
+                of_tables[table] = _shards(table, sharding, needs_sizes)
+                fields[table] = {name: value for name, value in sharding.items() if name not in _OF_SHARDS}
     else:
         for place, table in enumerate(_list(plan["tables"], "tables")):
             name = _get(table, "name", str, f"The table at position {place}")
@@ -105,52 +119,29 @@ def to_line(plan: Mapping[str, Any]) -> dict[str, Any]:
 
     Copies are of the whole table there, if the description does not tell their size.
     """
-    _, shardings = _by_table(plan)
-    tables = [_table(name, sharding) for name, sharding in shardings.items()]
+    record, _, fields = plan_record(plan, needs_sizes=False)
+    tables = []
+    for name, sharding in fields.items():
+        kernel, cache = sharding.get("compute_kernel"), sharding.get("cache_params") or {}
+        if kernel not in _KERNELS:
+            raise ValueError(f'compute_kernel of Table "{name}" must be one of {", ".join(_KERNELS)}, got {shown(kernel)}')
+        if kernel == "fused_uvm_caching" and not isinstance(cache.get("load_factor"), float):
+            raise ValueError(f'cache_params of Table "{name}" must have a load_factor, got {shown(cache)}')
+        table = {"name": name, **{field: sharding[field] for field in _OF_TABLE if field in sharding}}
+        if "algorithm" in cache:
+            table["cache_algorithm"] = cache["algorithm"]
+        shards = [_part(shard) for shard in record["shards"] if shard["table"] == name]
+        if kernel in ("dense", "fused") and shards and shards[0]["device"] is not None:
+            table["compute_kernel"] = kernel
+        tables.append({**table, "shards": shards or [{"kind": "data_parallel", "device": None}]})
     return {**{field: value for field, value in plan.items() if field != "plan"}, "tables": tables}
 
 
-def _table(name: str, sharding: Mapping[str, Any]) -> dict[str, Any]:
-    what = f'Table "{name}"'
-    kernel = _get(sharding, "compute_kernel", str, what)
-    cache = sharding.get("cache_params") or {}
-    if kernel not in _KERNELS:
-        raise ValueError(f"compute_kernel of {what} must be one of {', '.join(_KERNELS)}, got {kernel}")
-    if kernel == "fused_uvm_caching" and not isinstance(cache.get("load_factor"), float):
-        raise ValueError(f"cache_params of {what} must have a load_factor, got {shown(cache)}")
-    is_copied = sharding.get("sharding_type") == "data_parallel"
-    table = {"name": name, **{field: sharding[field] for field in _OF_TABLE if field in sharding}}
-    if kernel in ("dense", "fused") and not is_copied:
-        table["compute_kernel"] = kernel
-    if "algorithm" in cache:
-        table["cache_algorithm"] = cache["algorithm"]
-    if is_copied and "size" not in sharding:
-        return {**table, "shards": [{"kind": "data_parallel", "device": None}]}
-    table["shards"] = [
-        {
-            "kind": shard["kind"].lower(),
-            **{name: shard[field] for field, name in _REGION.items()},
-            "device": None if shard["device"] < 0 else shard["device"],
-            "cache_share": shard["cacheShare"],
-        }
-        for shard in _shards(name, sharding)
-    ]
-    return table
-
-
-def _by_table(plan: Mapping[str, Any]) -> tuple[dict[str, list[str]], dict[str, Mapping[str, Any]]]:
-    """Returns the modules and the sharding of each table of a description."""
-    modules: dict[str, list[str]] = {}
-    shardings: dict[str, Mapping[str, Any]] = {}
-    for path, tables in mapping(plan["plan"], "plan", "the shardings of each module").items():
-        for table, sharding in mapping(tables, f'Module "{path}"', "a sharding for each table").items():
-            if sharding != shardings.setdefault(table, sharding):
-                raise ValueError(
-                    f'Table "{table}" is in modules "{modules[table][0]}" and "{path}" with different shardings; must be'
-                    " in one, or one collection with several paths"
-                )
-            modules.setdefault(table, []).append(path)
-    return modules, shardings
+def _part(shard: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a shard of a record as a line has it."""
+    device = None if shard["device"] < 0 else shard["device"]
+    of = {"kind": shard["kind"].lower(), **{name: shard[field] for field, name in _REGION.items()}}
+    return {**of, "device": device, "cache_share": shard["cacheShare"]}
 
 
 def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
@@ -179,13 +170,13 @@ def _kernel(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shards(table: str, sharding: Any) -> list[dict[str, Any]]:
+def _shards(table: str, sharding: Any, needs_sizes: bool) -> list[dict[str, Any]]:
     """Returns the shards of a description's sharding as a record has them: those with rows."""
     what = f'Table "{table}"'
     kind = _get(sharding, "sharding_type", str, what).upper()
     if kind == "DATA_PARALLEL":
-        rows, columns = _pair(sharding, "size", what)
-        parts = [(-1, (0, 0), (rows, columns))]
+        has_size = needs_sizes or "size" in sharding
+        parts = [(-1, (0, 0), _pair(sharding, "size", what))] if has_size else []
     else:
         ranks = _list(_get(sharding, "ranks", list, what), what)
         shards = _list(_get(sharding, "shards", list, what), what)
