@@ -30,7 +30,6 @@ def to_sharding_plan(plan: Mapping[str, Any], **options: Any) -> Any:
 
 
 def to_module_plan(tables: Mapping[str, dict[str, Any]]) -> Any:
-    """Returns an EmbeddingModuleShardingPlan of the shardings of a module's tables."""
     from torchrec.distributed.types import EmbeddingModuleShardingPlan, ParameterSharding
 
     return EmbeddingModuleShardingPlan(
@@ -85,7 +84,7 @@ def to_sharding_spec(sharding: dict[str, Any]) -> Any:
 def from_sharding_plan(plan: Any, world_size: int) -> dict[str, Any]:
     """Returns a torchrec.distributed.types.ShardingPlan, such as one of TorchRec's planner, as a dict for JSON.
 
-    shardtide.torchrec.convert makes a line for ./shardtide plan evaluate of it. All modules' tables are in it. What
+    shardtide-py convert makes a line for ./shardtide plan evaluate of it. All modules' tables are in it. What
     nothing of ours depends on is left out: bounds checks, and of caches all but the algorithm and the load factor.
 
     world_size: number of devices
@@ -135,10 +134,8 @@ def _from_parameter_sharding(sharding: Any) -> dict[str, Any]:
     cache = getattr(sharding, "cache_params", None)
     if cache is not None:
         algorithm = getattr(cache, "algorithm", None)
-        found["cache_params"] = {
-            **({} if algorithm is None else {"algorithm": algorithm.name}),
-            "load_factor": cache.load_factor,
-        }
+        named = {} if algorithm is None else {"algorithm": algorithm.name}
+        found["cache_params"] = {**named, "load_factor": cache.load_factor}
     for field in ("enforce_hbm", "stochastic_rounding"):
         if getattr(sharding, field, None) is not None:
             found[field] = getattr(sharding, field)

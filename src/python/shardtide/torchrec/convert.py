@@ -1,15 +1,4 @@
-"""Converts plans for TorchRec, and TorchRec's plans: lines of JSON, from a file or standard input to standard output.
-
-python -m shardtide.torchrec.convert [FILE] [--module PATH[=TABLE,...]]... [--unpooled TABLE]... [--reshardable]
-    [--devices-per-node N] [--devices-per-host N] [--compute-kernel fused|dense] [--device cuda|cpu]
-
-Lines of `./shardtide plan make --out` and of `plan watch -o jsonl` become descriptions, as describe() of
-shardtide.torchrec.descriptions returns them; it explains the options, too. Of a workload's later plans of `plan watch`,
-they have what changes for a model that runs the plan before: under "reshard" the id of that ("from"), and either
-"plan" and "moved_elements", or why it must restart ("refused").
-
-Descriptions, and what from_sharding_plan() returns, become lines for `./shardtide plan evaluate`.
-"""
+"""Converts plans for TorchRec, and plans of TorchRec for `./shardtide plan evaluate`: lines of JSON."""
 
 from __future__ import annotations
 
@@ -19,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from shardtide import command
 from shardtide.arguments import mapping, parse_json
 from shardtide.torchrec.changes import NotReshardable, changes
 from shardtide.torchrec.descriptions import describe
@@ -32,6 +22,9 @@ _OF_LINES = ("tables", "replica_groups", "codecs")
 
 def converted(lines: Iterable[str], source: str, **options: Any) -> Iterator[dict[str, Any]]:
     """Yields each line's plan in the other form; ValueError names the line of the source.
+
+    A workload's later plan of the log has "reshard": the id of the plan before ("from"), and what changes for a model that
+    runs that ("plan", "moved_elements"), or why it must restart ("refused").
 
     options: of describe()
     """
@@ -90,30 +83,30 @@ def modules_of(texts: Sequence[str]) -> str | dict[str, str] | None:
     return modules
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m shardtide.torchrec.convert",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("file", nargs="?", help="the plans, one a line (default: standard input)")
-    parser.add_argument("--module", action="append", default=[], metavar="PATH[=TABLE,...]")
-    parser.add_argument("--unpooled", action="append", default=[], metavar="TABLE")
-    parser.add_argument("--reshardable", action="store_true")
-    parser.add_argument("--devices-per-node", type=int, default=8, metavar="N")
-    parser.add_argument("--devices-per-host", type=int, metavar="N")
-    parser.add_argument("--compute-kernel", choices=("fused", "dense"), default="fused")
-    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    options = vars(parser.parse_args())
-    file = options.pop("file")
-    try:
-        modules = modules_of(options.pop("module"))
-        with open(file, encoding="utf-8") if file else sys.stdin as lines:
-            for plan in converted(lines, file or "standard input", modules=modules, **options):
-                print(json.dumps(plan), flush=True)
-    except (ValueError, OSError) as e:
-        sys.exit(f"shardtide.torchrec.convert: {e}")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    lines = "lines that ./shardtide plan make --out or plan watch -o jsonl wrote become descriptions for TorchRec; those"
+    lines += " of descriptions, and of from_sharding_plan(), lines for plan evaluate (default: standard input)"
+    add("file", nargs="?", help=lines)
+    path = "of the collection in the model; of several PATH=TABLE,TABLE,... each; may be repeated"
+    add("--module", action="append", default=[], metavar="PATH", help=path)
+    add("--unpooled", action="append", default=[], metavar="TABLE", help="a table of an EmbeddingCollection; may be repeated")
+    moves = "only plans between which a running model can go: DistributedModelParallel.reshard moves columns only"
+    add("--reshardable", action="store_true", help=moves)
+    add("--devices-per-node", type=int, default=8, metavar="N", help="as the cluster has them (8)")
+    add("--devices-per-host", type=int, metavar="N", help="where a node spans several hosts")
+    kernel = "of tables in device memory that are not data_parallel and name none (fused)"
+    add("--compute-kernel", choices=("fused", "dense"), default="fused", help=kernel)
+    add("--device", choices=("cuda", "cpu"), default="cuda", help="kind of the devices (cuda)")
+
+
+def run(options: argparse.Namespace) -> None:
+    of_plans = ("unpooled", "reshardable", "devices_per_node", "devices_per_host", "compute_kernel", "device")
+    fields = {name: getattr(options, name) for name in of_plans}
+    with open(options.file, encoding="utf-8") if options.file else sys.stdin as lines:
+        for plan in converted(lines, options.file or "standard input", modules=modules_of(options.module), **fields):
+            print(json.dumps(plan), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    command.main(name="convert")

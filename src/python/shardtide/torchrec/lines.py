@@ -4,7 +4,7 @@ There are three forms of a plan, each a dict:
 
 - a record: what PlanSubscriber returns, with the fields of avro/ShardingPlan.avsc;
 - a line that `./shardtide plan make --out` writes: shards by tables;
-- a description: shardings by modules, with TorchRec's names. shardtide.torchrec.convert makes them of the others.
+- a description: shardings by modules, with TorchRec's names. shardtide-py convert makes them of the others.
 """
 
 from __future__ import annotations
@@ -145,7 +145,6 @@ def _part(shard: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
-    """Returns a shard of a line of ./shardtide plan as a record has it."""
     device = _get(shard, "device", (int, type(None)), what)
     return {
         "table": table,
@@ -157,7 +156,6 @@ def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
 
 
 def _kernel(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what a line of ./shardtide plan says about a table's kernel as a record has it."""
     return {
         "table": name,
         "kernel": {

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from shardtide.arguments import parse_json, read_text, shown
+from shardtide.arguments import json_lines, shown
 from shardtide.errors import NotFound, ShardtideError, TimedOut, Unreachable
 from shardtide.torchrec.lines import plan_record
 
@@ -49,12 +49,10 @@ class Wanted(NamedTuple):
 
     @property
     def tables(self) -> list[dict[str, Any]]:
-        """The TableSpecs of the change."""
         return [change["table"] for change in (self.change or {}).get("changes", []) if "table" in change]
 
     @property
     def cluster(self) -> dict[str, Any]:
-        """The ClusterSpec of the change."""
         return next(change["cluster"] for change in (self.change or {})["changes"] if "cluster" in change)
 
 
@@ -147,7 +145,6 @@ class LogSource:
 
 
 def _latest(plans: PlanSubscriber, end: float) -> dict[str, Any] | None:
-    """Returns the workload's latest plan; None if it has none."""
     try:
         return plans.get(timeout=_left(end))
     except LookupError:
@@ -276,7 +273,7 @@ def _json_value(value: Any) -> Any:
 class FileSource:
     """Takes a plan from a file, of a line of JSON for each workload.
 
-    Lines are those of `shardtide plan make --out`, or of shardtide.torchrec.convert, where paths of modules must be
+    Lines are those of `shardtide plan make --out`, or of shardtide-py convert, where paths of modules must be
     those of the model. Of a file with several lines it takes the last one of the workload.
 
     path: the file; it is read on rank 0 only
@@ -289,13 +286,7 @@ class FileSource:
         self._path = pathlib.Path(path)
 
     def plan(self, wanted: Wanted, timeout_seconds: float) -> dict[str, Any]:
-        lines = []
-        for number, text in enumerate(read_text(self._path).splitlines(), 1):
-            if text.strip():
-                line = parse_json(text, f"{self._path}, line {number}")
-                if not isinstance(line, dict):
-                    raise ValueError(f"{self._path}, line {number} must be an object of a plan, got {text[:60]}")
-                lines.append((number, line))
+        lines = list(json_lines(self._path))
         if not lines:
             raise ValueError(f"{self._path} has no plan; ./shardtide plan make --out writes such files")
         names = [str(line.get("workload", line.get("task"))) for _, line in lines]
@@ -307,8 +298,8 @@ class FileSource:
                 f"{self._path} has no plan of workload {wanted.workload}; it has those of"
                 f" {', '.join(dict.fromkeys(names))}"
             )
-        number, line = lines[found[-1]]
-        return plan_of_line(line, f"{self._path}, line {number}")
+        place, line = lines[found[-1]]
+        return plan_of_line(line, place)
 
 
 def plan_of_line(line: dict[str, Any], source: str) -> dict[str, Any]:
@@ -320,7 +311,7 @@ def plan_of_line(line: dict[str, Any], source: str) -> dict[str, Any]:
         raise PlanRefused(f"Workload {line.get('task')} has no plan: {line.get('reason', 'it does not fit')}")
     if "plan" in line:
         if "world_size" not in line:
-            raise ValueError(f"{source} has no world_size; shardtide.torchrec.convert writes such lines")
+            raise ValueError(f"{source} has no world_size; shardtide-py convert writes such lines")
         return line
     if "tables" not in line:
         raise ValueError(f"{source} must have plan or tables, got {', '.join(line) or 'nothing'}")

@@ -104,7 +104,7 @@ record GivenPlan(WorkloadTask workload, List<Shard> shards) {
             WORD.matcher(text).replaceAll(word -> word.group(1).toUpperCase(Locale.ROOT)));
     if (json.has("plan")) {
       throw new IllegalArgumentException(
-          "a plan must have tables, got one of TorchRec; python -m shardtide.torchrec.convert converts it");
+          "a plan must have tables, got one of TorchRec; shardtide-py convert converts it");
     }
     Line line = RecordText.read(Line.class, json);
     ClusterSpec cluster = workload.cluster();

@@ -24,7 +24,7 @@ final class PlanEvaluate extends OfflinePlan {
       paramLabel = "FILE",
       description = {
         "For each workload a JSON object, one a line, as plan make writes them.",
-        "python -m shardtide.torchrec.convert makes them of plans of TorchRec."
+        "shardtide-py convert makes them of plans of TorchRec."
       })
   private Path plans;
 

@@ -79,7 +79,7 @@ final class UsageErrors implements IParameterExceptionHandler {
   private static String problem(List<String> unmatched, CommandSpec command) {
     String first = unmatched.get(0);
     if (OF_TORCHREC.matcher(first).matches() && name(command).startsWith("plan ")) {
-      return "there is no option %s; -o says how to print, and python -m shardtide.torchrec.convert writes plans for TorchRec"
+      return "there is no option %s; -o says how to print, and shardtide-py convert writes plans for TorchRec"
           .formatted(first);
     }
     if (first.startsWith("-")) {

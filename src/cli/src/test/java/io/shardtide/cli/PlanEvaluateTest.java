@@ -230,7 +230,7 @@ class PlanEvaluateTest {
     check(
         workloads,
         List.of("{\"world_size\":1,\"plan\":{}}"),
-        " line 1: a plan must have tables, got one of TorchRec; python -m shardtide.torchrec.convert");
+        " line 1: a plan must have tables, got one of TorchRec; shardtide-py convert");
   }
 
   private void check(Path workloads, List<String> plans, String message) throws IOException {

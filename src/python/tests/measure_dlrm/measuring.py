@@ -19,6 +19,7 @@ from shardtide.collect.tables import draw_table
 from shardtide.torchrec.lines import plan_record
 from shardtide.train import Ranks, StepMeter
 
+import baselines
 from data import Feature, draw_batch, to_record
 from embeddings import ShardedEmbeddings
 from layout import TableShape
@@ -97,7 +98,7 @@ def tables_of(workload: Workload) -> list[dict[str, Any]]:
 
 
 def offline(workloads: Sequence[Workload], world: World, model: str, hardware: str, folder: str) -> list[str]:
-    """Writes the workloads into the folder; returns the options with which the program plans or evaluates them."""
+    """Writes the workloads into the folder; returns options of ./shardtide plan that name them and the model."""
     tasks = pathlib.Path(folder) / "workloads.jsonl"
     lines = [
         {"task": workload.name, "cluster": cluster_of(workload, world, hardware), "tables": tables_of(workload)}
@@ -108,14 +109,16 @@ def offline(workloads: Sequence[Workload], world: World, model: str, hardware: s
 
 
 def planned(
-    workloads: Sequence[Workload], program: str, options: Sequence[str], folder: str
+    workloads: Sequence[Workload], world: World, program: str, options: Sequence[str], folder: str
 ) -> list[tuple[float, dict[str, Any]]]:
     """Plans with the options of offline(); returns the plans, each with its predicted milliseconds."""
     found = []
-    for workload, line in zip(workloads, run([program, "plan", "make", *options], f"{folder}/plans.jsonl")):
+    out = f"{folder}/plans.jsonl"
+    for workload, line in zip(workloads, run(program, ["make", *options, "--out", out], out)):
         if not line["feasible"]:
             raise ValueError(f"{workload.name} does not fit: {line['reason']}")
-        found.append((line["predicted_ms"], {**plan_record(line).record, "planId": workload.name}))
+        shards = plan_record(line).record["shards"]
+        found.append((line["predicted_ms"], baselines.plan_record(workload.name, shards, world.size)))
     return found
 
 
@@ -123,11 +126,11 @@ def write(path: pathlib.Path, lines: Sequence[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def run(command: Sequence[str], out: str) -> list[dict[str, Any]]:
-    """Returns the lines of the file that a command of the program writes."""
-    ended = subprocess.run([*command, "--out", out], capture_output=True, text=True)
+def run(program: str, arguments: Sequence[str], out: str) -> list[dict[str, Any]]:
+    """Runs ./shardtide plan; returns the lines that it wrote."""
+    ended = subprocess.run([program, "plan", *arguments], capture_output=True, text=True)
     if ended.returncode:
-        raise ValueError(f"{' '.join(command[:3])} failed: {ended.stderr.strip()}")
+        raise ValueError(f"{program} plan {arguments[0]} failed: {ended.stderr.strip()}")
     return [json.loads(line) for line in pathlib.Path(out).read_text().splitlines()]
 
 
