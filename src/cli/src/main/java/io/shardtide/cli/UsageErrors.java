@@ -82,6 +82,9 @@ final class UsageErrors implements IParameterExceptionHandler {
       return "there is no option %s; -o says how to print, and shardtide-py convert writes plans for TorchRec"
           .formatted(first);
     }
+    if (first.startsWith("--report") && name(command).equals("model evaluate")) {
+      return "there is no option --report; the text has its tables, and -o json their numbers";
+    }
     if (first.startsWith("-")) {
       return "there is no option %s%s".formatted(first, hint(first, command.optionsMap().keySet()));
     }
