@@ -77,31 +77,26 @@ final class PlanCommand {
     TorchRecPlans torchRecPlans =
         new TorchRecPlans(torchRec.target(format == WatchFormat.TORCHREC));
     JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
-    return on.quietly(
-        () -> {
-          try (SimulatedCosts costs = new SimulatedCosts(on.endpoint(), on::note)) {
-            PlanPrinter printer =
-                new PlanPrinter(
-                    on,
-                    once,
-                    isText,
-                    format == WatchFormat.TORCHREC
-                        ? update -> torchRec(torchRecPlans, update)
-                        : isText
-                            ? update -> text(update, costs)
-                            : update -> lines.write(update.plan()));
-            PlanSubscriber plans =
-                PlanSubscriber.start(on.endpoint(), Optional.ofNullable(workload), printer);
-            try {
-              printer.awaitEnd(
-                  on.timeout(),
-                  "No plan%s".formatted(workload == null ? "" : " of workload " + workload));
-            } finally {
-              plans.close();
-            }
-          }
-          return 0;
-        });
+    try (SimulatedCosts costs = new SimulatedCosts(on.endpoint(), on::note)) {
+      PlanPrinter printer =
+          new PlanPrinter(
+              on,
+              once,
+              isText,
+              format == WatchFormat.TORCHREC
+                  ? update -> torchRec(torchRecPlans, update)
+                  : isText ? update -> text(update, costs) : update -> lines.write(update.plan()));
+      PlanSubscriber plans =
+          PlanSubscriber.start(on.endpoint(), Optional.ofNullable(workload), printer);
+      try {
+        printer.awaitEnd(
+            on.timeout(),
+            "No plan%s".formatted(workload == null ? "" : " of workload " + workload));
+      } finally {
+        plans.close();
+      }
+    }
+    return 0;
   }
 
   private static String torchRec(TorchRecPlans plans, PlanUpdate update) {
