@@ -284,8 +284,8 @@ def _plan_line(line: dict[str, Any]) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Measures the computation of random sets of embedding shards, and with several ranks their collectives, as samples"
-        " of a cost model. The same command continues an interrupted run."
+        "Measures the computation of random sets of embedding shards, and with several ranks their collectives, as"
+        " samples of a cost model. The same command continues an interrupted run."
     )
     parser.epilog = "torchrun --nproc-per-node N -m shardtide.collect --out DIR measures on N devices."
     # How long ranks wait for each other: in a round, the fastest for the slowest.
@@ -371,8 +371,8 @@ def _add_operator(parser: argparse.ArgumentParser) -> None:
     memory = "memory for samples on a device (default: what is free; of a CPU less)"
     add("--memory-mib", type=command.positive(int), help=memory)
     host_memory = (
-        "host memory for cached tables of a device (default: a quarter of what is free, at most 32 GiB, divided among the"
-        " devices of the node)"
+        "host memory for cached tables of a device (default: a quarter of what is free, at most 32 GiB, divided among"
+        " the devices of the node)"
     )
     add("--host-memory-mib", type=command.positive(int), help=host_memory)
     add("--hardware", metavar="NAME", help="name of the hardware, for run-info.json")

@@ -111,20 +111,9 @@ class Collector:
         """Returns the next computations and collectives, each with its attempt; None if it is over."""
         if self._folder is None or len(self._folder.compute) >= most or time.monotonic() >= end:
             return None
-        done = len(self._folder.compute)
-        count = min(SETS_PER_RANK * self._ranks.size, most - done)
-        sets = [(done + i, 0) for i in range(count)]
-        again = self._folder.compute.due_repeat()
-        if again is not None:
-            sets.append((again, 1))
-        collectives: list[tuple[int, int]] = []
-        if self._collectives:
-            done = len(self._folder.collectives)
-            collectives = [(done + i, 0) for i in range(max(1, count // SETS_PER_COLLECTIVE))]
-            again = self._folder.collectives.due_repeat()
-            if again is not None:
-                collectives.append((again, 1))
-        return sets, collectives
+        count = min(SETS_PER_RANK * self._ranks.size, most - len(self._folder.compute))
+        of_collectives = max(1, count // SETS_PER_COLLECTIVE) if self._collectives else 0
+        return self._folder.compute.next(count), self._folder.collectives.next(of_collectives)
 
     def _round(self, sets: Sequence[tuple[int, int]], collectives: Sequence[tuple[int, int]]) -> None:
         mine = sets[self._ranks.rank :: self._ranks.size]

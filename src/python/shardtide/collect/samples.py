@@ -73,12 +73,11 @@ class Samples:
         self.skipped[len(self)] = why
         self._totals.append(None)
 
-    def due_repeat(self) -> int | None:
-        """Returns which sample should be measured again now, None if none."""
-        for due in range(0, len(self) - REPEATED_AFTER, REPEATED_EACH):
-            if due not in self._again and due not in self.skipped:
-                return due
-        return None
+    def next(self, count: int) -> list[tuple[int, int]]:
+        """Returns the next samples, each with its attempt, and which one should be measured again now, if any."""
+        due = range(0, len(self) - REPEATED_AFTER, REPEATED_EACH)
+        again = [(of, 1) for of in due if of not in self._again and of not in self.skipped]
+        return [*((len(self) + i, 0) for i in range(count)), *again[:1]] if count else []
 
     def add_repeat(self, sample: int, line: dict[str, Any]) -> None:
         """Appends the second measurement of a sample, which is a line as it would have been added."""

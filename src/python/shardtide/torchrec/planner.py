@@ -70,7 +70,7 @@ class ShardtidePlanner:
     workload: name of the workload
     cluster: fields of a ClusterSpec: memoryBytesPerDevice, batchSize (of all ranks together), hardware, and any others.
         Codecs that TorchRec cannot send (shardtide.torchrec.codecs) are left out with a warning. devices is the number
-        of ranks, and devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host, unless they are given.
+        of ranks, devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host, unless they are given.
         Replica groups must be one. Needed unless the source takes plans that are there already, whose hardware and
         memory are compared with it
     lookups: mean number of lookups per sample of each feature; not needed for tables with pooling_factors in their
@@ -286,7 +286,7 @@ class ShardtidePlanner:
         nodes = {"devicesPerNode": per_node, **({} if per_host == per_node else {"devicesPerHost": per_host})}
         return {"devices": ranks, **nodes, **{name: plain(value) for name, value in given.items()}}
 
-    def _check_kinds(self, module: Any, sharders: list[Any], found: dict[str, Any]) -> None:
+    def _check_kinds(self, module: Any, sharders: list[Any], found: Mapping[str, Any]) -> None:
         """Checks that a plan keeps to the constraints that were given; ValueError names each table of another kind."""
         kinds = {shard["table"]: {shard["kind"].lower()} for shard in found.get("shards", [])}
         for tables in found.get("plan", {}).values():
@@ -316,7 +316,7 @@ class ShardtidePlanner:
             if any(self._weights.get(feature) == "learned" for feature in config.feature_names or [config.name])
         }
 
-    def _check_cluster(self, found: dict[str, Any], ranks: int) -> None:
+    def _check_cluster(self, found: Mapping[str, Any], ranks: int) -> None:
         """Checks that a plan fits on the cluster that is asked for, as far as both are known; ValueError names both."""
         cluster = self._cluster or {}
         hardware = found.get("hardware")
@@ -336,7 +336,7 @@ class ShardtidePlanner:
                     " what is reserved: plan again"
                 )
 
-    def _describe(self, module: Any, sharders: list[Any], found: dict[str, Any], ranks: int) -> dict[str, Any]:
+    def _describe(self, module: Any, sharders: list[Any], found: Mapping[str, Any], ranks: int) -> dict[str, Any]:
         """Returns the description of what a source gave; ValueError if it is not of this model and of these ranks."""
         per_node, per_host = self._nodes(ranks)
         if "plan" in found:
@@ -401,7 +401,7 @@ def check_version() -> None:
     if version < OLDEST:
         raise RuntimeError(f"TorchRec {text} is too old for ShardtidePlanner; must be {_text(OLDEST)}.0 or newer")
     if version > NEWEST_TESTED:
-        warn_once(f"TorchRec {text} is newer than {_text(NEWEST_TESTED)}, the newest that ShardtidePlanner was tested with")
+        warn_once(f"TorchRec {text} is newer than {_text(NEWEST_TESTED)}, the newest that was tested")
 
 
 def _gib(size: float) -> str:
@@ -412,7 +412,7 @@ def _text(version: tuple[int, int]) -> str:
     return ".".join(map(str, version))
 
 
-def _on_device(description: dict[str, Any], device: str, per_host: int) -> dict[str, Any]:
+def _on_device(description: Mapping[str, Any], device: str, per_host: int) -> dict[str, Any]:
     """Returns a description that was written for any type of devices, for one."""
     plan = {}
     for path, tables in description["plan"].items():

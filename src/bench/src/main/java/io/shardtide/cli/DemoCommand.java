@@ -235,7 +235,7 @@ final class DemoCommand implements Callable<Integer> {
       new DemoPlay(
               console,
               // What the planner retrains learns from the simulated trainer.
-              new PlanView(
+              new PlanText(
                   spec.commandLine().getColorScheme().ansi(), id -> !measured.contains(id)),
               client,
               trainer,

@@ -47,7 +47,7 @@ final class DemoPlay {
   private static final String BACKGROUND = "the background search found a better plan";
 
   private final PrintWriter console;
-  private final PlanView view;
+  private final PlanText view;
   private final DemoClient client;
   private final DemoTrainer trainer;
   private final DemoPlanner planner;
@@ -64,7 +64,7 @@ final class DemoPlay {
    */
   DemoPlay(
       PrintWriter console,
-      PlanView view,
+      PlanText view,
       DemoClient client,
       DemoTrainer trainer,
       DemoPlanner planner,
@@ -126,9 +126,9 @@ final class DemoPlay {
         console.printf("First plan %.1f s after the start.%n%n", (System.nanoTime() - start) / 1e9);
       }
     } else if (answer instanceof InfeasibleWorkload infeasible) {
-      console.println(view.show(infeasible, scene.title()));
+      console.println(view.infeasible(infeasible, scene.title()));
     } else if (answer instanceof RejectedEvent rejected) {
-      console.println(view.show(rejected, scene.title()));
+      console.println(view.rejected(rejected, scene.title()));
     } else if (!stopped()) {
       console.printf("No answer within %d s: %s%n%n", ANSWER_TIMEOUT.toSeconds(), scene.title());
     }
@@ -137,7 +137,7 @@ final class DemoPlay {
   /** Shows a plan; the trainer runs it. */
   private void show(ShardingPlan plan, String title, OptionalDouble millis)
       throws InterruptedException {
-    console.print(view.show(plan, current, memory, title, millis));
+    console.print(view.summary(plan, current, memory, title, millis));
     current = Optional.of(plan);
     double measured = trainer.run(plan, ANSWER_TIMEOUT);
     console.printf("  %s%n%n", measured("the simulated trainer runs it: a step takes", measured));

@@ -63,7 +63,7 @@ final class EventOption extends SourceOption<WorkloadChange> {
     }
     try (WorkloadPublisher publisher = WorkloadPublisher.connect(endpoint(), source())) {
       int accepted = publish(publisher, events).size();
-      printAll(outcomes, () -> table);
+      print(table());
       return accepted == events.size() ? 0 : 1;
     }
   }

@@ -49,12 +49,12 @@ final class PoolEventOption extends SourceOption<PoolChange> {
     try (PoolPublisher publisher = PoolPublisher.connect(endpoint(), source())) {
       List<Outcome.Accepted> accepted = publish(publisher, List.of(event));
       if (accepted.isEmpty()) {
-        print(outcomes.get(0), () -> table);
+        print(outcomes.get(0), this::table);
         return 1;
       }
       SortedMap<String, AllocatedPool> pools = read();
       AllocatedPool now = new AllocatedPool(pools.get(pool).state(), accepted.get(0).allocation());
-      print(outcomes.get(0), () -> table + answer(now, workloadId));
+      print(outcomes.get(0), () -> table() + answer(now, workloadId));
       // Somebody may have changed another pool at the same time.
       refuseConflict(pool, update, pools);
       return 0;
@@ -69,7 +69,7 @@ final class PoolEventOption extends SourceOption<PoolChange> {
 
   private String answer(AllocatedPool now, Optional<String> workloadId) {
     try (SimulatedCosts simulated = new SimulatedCosts(endpoint(), this::note)) {
-      return new AllocationView(now, simulated::ofCurve).answer(workloadId);
+      return new AllocationText(now, simulated::ofCurve).answer(workloadId);
     }
   }
 

@@ -36,10 +36,9 @@ abstract class SourceOption<E> extends ClusterOption {
       description = "Shown as the author of the change. Default: ${DEFAULT-VALUE}.")
   private String source;
 
-  /** What became of each event, for JSON and for people. */
+  /** What became of each event. */
   final List<ObjectNode> outcomes = new ArrayList<>();
 
-  final TextTable table;
   private final String keyName;
   private final String planner;
   private final Function<E, UUID> idOf;
@@ -59,7 +58,6 @@ abstract class SourceOption<E> extends ClusterOption {
     this.planner = planner;
     this.idOf = idOf;
     this.keyOf = keyOf;
-    table = new TextTable("event", keyName, "outcome", "");
   }
 
   final String source() {
@@ -115,15 +113,14 @@ abstract class SourceOption<E> extends ClusterOption {
           accepted.add(of);
           accepted(each.event(), of);
         } else if (outcome instanceof Outcome.Rejected of) {
-          add(each.event(), "rejected", of.reason().name(), of.message())
-              .put("reason", of.reason().name());
+          add(each.event(), "rejected", of.message()).put("reason", of.reason().name());
         }
       } catch (TimeoutException e) {
         String wait = "within %d s; the event is on the log and will be applied when %s runs";
         String detail = wait.formatted(timeout().toSeconds(), planner);
-        add(each.event(), "no outcome", "no outcome", detail);
+        add(each.event(), "no outcome", detail);
       } catch (ExecutionException e) {
-        add(each.event(), "not sent", "not sent", Errors.describe(e.getCause()));
+        add(each.event(), "not sent", Errors.describe(e.getCause()));
       }
       bar.show(outcomes.size(), 0);
     }
@@ -135,25 +132,37 @@ abstract class SourceOption<E> extends ClusterOption {
             .proxyHardware()
             .map("warning: costs of %s until its hardware is measured"::formatted)
             .orElse("");
-    if (outcome.generation().isEmpty()) {
-      add(event, "accepted", "accepted, no cluster", detail);
-    } else {
-      long generation = outcome.generation().getAsLong();
-      add(event, "accepted", "generation " + generation, detail).put("generation", generation);
-    }
+    ObjectNode node = add(event, "accepted", detail);
+    outcome.generation().ifPresent(generation -> node.put("generation", generation));
   }
 
-  private ObjectNode add(E event, String outcome, String shown, String detail) {
-    String id = idOf.apply(event).toString();
-    String key = keyOf.apply(event);
-    table.add(id.substring(0, SHOWN_ID), key, shown, detail);
+  private ObjectNode add(E event, String outcome, String detail) {
     ObjectNode node =
         JsonNodeFactory.instance
             .objectNode()
-            .put("event", id)
-            .put(keyName, key)
+            .put("event", idOf.apply(event).toString())
+            .put(keyName, keyOf.apply(event))
             .put("outcome", outcome);
     outcomes.add(detail.isEmpty() ? node : node.put("message", detail));
     return node;
+  }
+
+  /** Returns a row for each event. */
+  final Table<ObjectNode> table() {
+    return new Table<>(outcomes)
+        .left("event", of -> of.get("event").textValue().substring(0, SHOWN_ID))
+        .left(keyName, of -> of.get(keyName).textValue())
+        .left("outcome", SourceOption::shown)
+        .left("", of -> of.path("message").asText());
+  }
+
+  private static String shown(ObjectNode of) {
+    String outcome = of.get("outcome").textValue();
+    if (outcome.equals("accepted")) {
+      return of.has("generation")
+          ? "generation " + of.get("generation").longValue()
+          : "accepted, no cluster";
+    }
+    return of.path("reason").asText(outcome);
   }
 }

@@ -249,17 +249,21 @@ class PoolReplayTest {
         .as(err.toString())
         .isZero();
     String text = out.toString();
+    // Sentences are broken into lines.
+    String joined = text.replaceAll("\\s+", " ");
     assertThat(text)
         .startsWith("allocation %s\n".formatted(allocation.allocationId()))
-        .contains("  pool gpus, generation 2: 3 nodes of 2 devices of ")
-        .contains("    node n1 is lost\n")
-        .contains("events since generation 1:\n  generation 2: event ")
-        .contains("predicted weighted throughput ", " samples/s (simulated costs); ")
-        .containsPattern("equal shares would give [0-9,.]+ samples/s .*: this is [0-9.]+ times")
-        .containsPattern("  ads, generation \\d+, model [0-9a-f]+: 2: [0-9,.]+, .*simulated")
-        .containsPattern("search +2 to 8, weight 1.0, priority 0 +\\d+ +\\d+");
+        .contains(
+            "  pool gpus, generation 2: 3 nodes of 2 devices, 8.0 GiB each, hardware simulated-8xh100; ")
+        .contains("      node n1 is lost\n")
+        .contains("  events since generation 1:\n    generation 2: event ")
+        .containsPattern("    ads, generation \\d+, model [0-9a-f]+: 2: [0-9,.]+, .*simulated")
+        .containsPattern("search +2 to 8 +1.0 +0 +\\d+ +[0-9,.]+ +\\d+");
+    assertThat(joined)
+        .containsPattern("Weighted throughput: [0-9,.]+ samples/s \\(simulated costs\\), ")
+        .containsPattern("equal shares would give [0-9,.]+ samples/s, this is [0-9.]+ times");
     for (var workload : allocation.workloads()) {
-      assertThat(text).contains(workload.workloadId() + " " + workload.reason());
+      assertThat(joined).contains(workload.workloadId() + ": ", "; " + workload.reason());
     }
     for (NodeTransfer transfer : allocation.transfers()) {
       assertThat(text)
@@ -281,12 +285,12 @@ class PoolReplayTest {
     export(records);
     assertThat(run("why --events DIR/events.jsonl --pool gpus")).as(err.toString()).isZero();
     assertThat(out.toString())
-        .contains("none: curves of workloads changed", "    before, generation ")
+        .contains("none: curves of workloads changed", "      before, generation ")
         .contains(" allocations of this generation: the first follows from events, ")
-        .contains("claims that wait:\n  nobody has no predicted throughput yet\n")
-        .contains("events that no allocation covers yet:\n  generation 5: event ")
+        .contains("\nnobody: no devices; has no predicted throughput yet\n")
+        .contains("  events that no allocation covers yet:\n    generation 5: event ")
         .contains("late claims 2 to 4 devices, weight 1.0, priority 0")
-        .contains("  late waits: it has no predicted throughput yet");
+        .contains("    late waits: it has no predicted throughput yet");
   }
 
   @Test

@@ -124,7 +124,7 @@ class PoolsCommandIT {
     assertThat(shown.get(5))
         .startsWith("pool gpus, generation 3: 4 nodes of 8 devices, 80.0 GiB each, hardware h200\n")
         .containsPattern("n1 +r1 +search-ads\n")
-        .containsPattern("feed-ranking +\\d+ +\\d +2.0 +8 to 16 +1 +0 +[0-9,]+\n")
+        .containsPattern("feed-ranking +8 to 16 +1.0 +0 +\\d+ +\\d +2.0 +[0-9,]+ +[a-z]+\n")
         .contains("samples/s, ")
         .doesNotContain("not allocated yet", "simulated");
     assertThat(shown.get(6)).contains("generation 4\n", "the pool lost 1 node of it");

@@ -62,9 +62,17 @@ class PythonPageTest {
   }
 
   @Test
+  void named_commands_exist() throws IOException {
+    String commands = Files.readString(Path.of("src/python/shardtide/command.py"));
+    assertThat(all("shardtide-py (\\w+)"))
+        .hasSizeGreaterThan(4)
+        .allSatisfy(command -> assertThat(commands).contains("    \"%s\": (".formatted(command)));
+  }
+
+  @Test
   void named_modules_exist() throws IOException {
     List<String> modules = all("(?:python |nproc-per-node \\d+ )-m (shardtide[\\w.]*)");
-    assertThat(modules).hasSizeGreaterThan(4);
+    assertThat(modules).isNotEmpty();
     assertThat(modules)
         .allSatisfy(
             module -> {

@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.shardtide.plan.CollectiveCodec;
 import io.shardtide.plan.PlannedKernel;
 import io.shardtide.plan.ShardingPlan;
+import io.shardtide.replay.PlanProvenance;
+import io.shardtide.replay.PlanProvenance.SharedDevices;
 import io.shardtide.testing.RandomMoves;
 import io.shardtide.testing.Samples;
 import io.shardtide.wire.Codec;
@@ -34,14 +36,14 @@ import net.jqwik.api.Provide;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine.Help.Ansi;
 
-class PlanViewTest {
-  private final PlanView view = new PlanView(Ansi.OFF, modelId -> false);
+class PlanTextTest {
+  private final PlanText view = new PlanText(Ansi.OFF, modelId -> false);
 
   /** The whole text, as a user sees it. */
   @Test
   void a_plan_shows_cost_bottleneck_devices_and_moves() {
     assertThat(
-            view.show(
+            view.summary(
                 Samples.plan(),
                 Optional.of(Samples.plan()),
                 Optional.of(new UsableMemory(640, Collections.emptySortedMap())),
@@ -51,18 +53,21 @@ class PlanViewTest {
             """
             generations 6 to 7  a table is added
               plan PLANID  1 table added (a)
-              predicted step 6.50 -> 6.50 ms; answered in 31 ms, search 13 ms, 99 evaluations
-              lower bound 6.25 ms, the step is 4.0 % above it; bottleneck: device 1, communication, mostly table a (0.50 ms)
-              tables: 1 column_wise
-                a  moved 0 -> 1  for computation, saves 0.75 ms
-                a  cut           for memory
+              predicted step 6.500 -> 6.500 ms; answered in 31 ms, quick search of 13 ms, 99 evaluations
+              lower bound 6.250 ms, the step is 4.0 % above it; bottleneck: device 1, communication, mostly table a (0.50 ms less without it)
               extrapolating: outside the training range: a with rows of 10 (trained: 1000 to 20000000) and 1 more
-              device  █ computation ▓ backward ▒ forward · idle   ms   memory
-                   0  ███████████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒    6.50   ████············      160 B of 640 B
-                   1  ███████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓··▒▒▒▒▒▒▒▒▒▒▒▒▒      6.25   ████············      160 B of 640 B
-              moves 1 shard, 160 B of 320 B (50.0 %), 1 of them through host memory
+              tables: 1 column_wise
+                table  decision      for          saves
+                a      moved 0 -> 1  computation  0.750 ms
+                a      cut           memory
+                device  █ computation ▓ backward ▒ forward · idle            ms  memory     of
+                     0  ███████████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒  6.500   160 B  640 B
+                     1  ███████▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓··▒▒▒▒▒▒▒▒▒▒▒▒▒    6.250   160 B  640 B
+              moves: 1 shard, 160 B of 320 B (50.0 %), 1 of them through host memory
               in 1 wave with 25 % of the links: 0 ms of transfers, steps 6.50 -> 8.17 ms meanwhile; training loses 1.0 s
-                a  columns 0 to 3  device 0 -> 1  160 B
+                table  part            route             bytes
+                a      columns 0 to 3  device 0 -> host  160 B
+                a      columns 0 to 3  host -> device 1  160 B
             """
                 .replace("PLANID", Samples.plan().planId().substring(0, 12)));
   }
@@ -116,7 +121,7 @@ class PlanViewTest {
   }
 
   private String shown(ShardingPlan plan) {
-    return view.show(
+    return view.summary(
         plan,
         Optional.empty(),
         Optional.of(new UsableMemory(640, Collections.emptySortedMap())),
@@ -125,24 +130,30 @@ class PlanViewTest {
   }
 
   @Test
-  void a_first_plan_has_neither_moves_nor_a_previous_cost() {
-    assertThat(
-            view.show(
-                Samples.plan(),
-                Optional.empty(),
-                Optional.of(new UsableMemory(640, Collections.emptySortedMap())),
-                "the first",
-                OptionalDouble.of(31.4)))
-        .contains("predicted step 6.50 ms")
-        .doesNotContain("moves ", "6.50 ->");
+  void a_first_plan_has_neither_moves_nor_a_previous_cost() throws IOException {
+    JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
+    String first =
+        lines
+            .write(Samples.plan())
+            .replaceFirst("\"previousPlanId\":[^,]*,", "\"previousPlanId\":null,");
+    assertThat(shown(lines.read(first)))
+        .contains("predicted step 6.500 ms")
+        .doesNotContain("moves: ", "6.500 ->");
+    assertThat(shown(Samples.plan())).contains("\n  moves: 1 shard, ");
   }
 
   @Test
   void infeasible_and_rejected_show_the_reason() {
-    assertThat(view.show(Samples.infeasible(), "too large"))
-        .contains(
-            "generation 8  too large", "does not fit: 17 B missing; the last feasible plan stays");
-    assertThat(view.show(Samples.rejected(), "noise"))
+    assertThat(view.infeasible(Samples.infeasible(), "too large"))
+        .isEqualTo(
+            """
+            generation 8  too large
+              does not fit, 17 B short: 17 bytes short
+              the last feasible plan stays
+                table  bytes
+                a       18 B
+            """);
+    assertThat(view.rejected(Samples.rejected(), "noise"))
         .contains(
             "rejected  noise", "UNDECODABLE at workload-changes-0@5; the workload is unchanged");
   }
@@ -183,18 +194,18 @@ class PlanViewTest {
       throws IOException {
     ShardingPlan plan = planOf(name);
     RejectedEvent rejected = Samples.rejected();
-    List<Function<PlanView, String>> views =
+    List<Function<PlanText, String>> views =
         List.of(
             v ->
-                v.show(
+                v.summary(
                     plan,
                     Optional.of(plan),
                     Optional.of(new UsableMemory(640, Collections.emptySortedMap())),
                     name,
                     OptionalDouble.empty()),
-            v -> v.show(Samples.infeasible(), name),
+            v -> v.infeasible(Samples.infeasible(), name),
             v ->
-                v.show(
+                v.rejected(
                     new RejectedEvent(
                         rejected.source(),
                         rejected.workloadId(),
@@ -203,18 +214,56 @@ class PlanViewTest {
                         rejected.key(),
                         rejected.value()),
                     name));
-    for (Function<PlanView, String> show : views) {
+    for (Function<PlanText, String> show : views) {
       String text = show.apply(view);
       assertThat(text).contains(Printable.of(name).strip());
       assertThat(text.lines().map(Printable::of)).containsExactlyElementsOf(text.lines().toList());
-      String styled = show.apply(new PlanView(Ansi.ON, modelId -> false));
+      String styled = show.apply(new PlanText(Ansi.ON, modelId -> false));
       assertThat(styled.replaceAll("\u001b\\[[0-9;]*m", "")).isEqualTo(text);
     }
   }
 
   @Test
   void a_name_with_a_mark_of_no_style_is_shown() {
-    assertThat(view.show(Samples.infeasible(), "@|x y|@")).startsWith("generation 8  @|x y|@\n");
+    assertThat(view.infeasible(Samples.infeasible(), "@|x y|@"))
+        .startsWith("generation 8  @|x y|@\n");
+  }
+
+  private static String why(List<SharedDevices> shared) {
+    return new PlanText(Ansi.OFF, modelId -> true)
+        .why(
+            new PlanProvenance(
+                Samples.plan(),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                List.of(),
+                List.of(),
+                shared,
+                List.of(),
+                List.of(),
+                Optional.of(true)));
+  }
+
+  @Test
+  void a_plan_of_a_simulated_model_says_so() {
+    assertThat(why(List.of())).containsPattern("predicted step [0-9.]+ ms.* \\(simulated costs\\)");
+  }
+
+  @Test
+  void tables_that_share_devices_say_with_which() {
+    assertThat(why(List.of(new SharedDevices("b", "a"), new SharedDevices("clicks", "b"))))
+        .endsWith(
+            """
+              placed together by constraints, so that no split, kind or move of one is explained:
+                table   on the devices of
+                b       a
+                clicks  b
+            """);
+    assertThat(why(List.of())).doesNotContain("placed together");
+    List<SharedDevices> many =
+        IntStream.range(0, 23).mapToObj(i -> new SharedDevices("t" + i, "a")).toList();
+    assertThat(why(many)).endsWith("    ... and 3 more\n");
   }
 
   @Test

@@ -22,7 +22,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 
-class AllocationViewTest {
+class AllocationTextTest {
   private static final List<PoolNode> NODES =
       List.of(new PoolNode("n1", "r1"), new PoolNode("n2", "r1"), new PoolNode("n3", ""));
   private static final PoolState STATE =
@@ -63,8 +63,8 @@ class AllocationViewTest {
               new AllocationQuality(1_234_567.4, 0.0123, 0.25, 1))
           .identified();
 
-  private static AllocationView view(PoolState state, boolean simulated) {
-    return new AllocationView(
+  private static AllocationText view(PoolState state, boolean simulated) {
+    return new AllocationText(
         new AllocatedPool(state, Optional.of(ALLOCATION)), curve -> simulated);
   }
 
@@ -80,14 +80,14 @@ class AllocationViewTest {
             n2    r1    ads
             n3          free
 
-            workload  devices  nodes  fair  claim     weight  priority            samples/s
-            ads            16      2   3.0  8 to 64        1         0  1,234,567 simulated
-            feed            0      0   0.0  32 to 32     2.5         3                    -
+            workload  claim     weight  priority  devices  nodes  fair            samples/s  change
+            ads       8 to 64      1.0         0       16      2   3.0  1,234,567 simulated  started
+            feed      32 to 32     2.5         3        0      0   0.0                    -  waits
 
             ads: 16 devices on n1, n2; starts on 2 nodes, 16 devices (simulated costs)
             feed: no devices; claims at least 32 devices, 4 nodes; the pool has 3 nodes
-            Weighted throughput: 1,234,567 samples/s (simulated), at most 1.23% below the optimum; 25.0% of the
-            pool is in other hands than in the fair allocation; 1 running workload changed nodes.
+            Weighted throughput: 1,234,567 samples/s (simulated costs), at most 1.23% below the optimum; 25.0%
+            of the pool is in other hands than in the fair allocation; 1 running workload changed nodes.
             """);
   }
 
@@ -104,9 +104,9 @@ class AllocationViewTest {
             .apply(PoolSamples.event(PoolSamples.claim("new", 1, 8, 1)));
     assertThat(view(later, true).show())
         .containsPattern("n2 +ads \\(node lost\\)")
-        .containsPattern("new +- +- +- +1 to 8 +1 +0 +-\n")
+        .containsPattern("new +1 to 8 +1.0 +0 +- +- +- +- +-\n")
         .contains("2 later events not allocated yet.");
-    assertThat(new AllocationView(new AllocatedPool(later, Optional.empty()), curve -> true).show())
+    assertThat(new AllocationText(new AllocatedPool(later, Optional.empty()), curve -> true).show())
         .containsPattern("n1 +r1 +free")
         .contains("3 later events not allocated yet.");
   }
