@@ -120,13 +120,8 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         "clocksAtBegin": machine.clocks(device),
         "firstSample": len(folder.compute) if folder else 0,
     }
-    not_covered = [*NOT_COVERED]
-    if not arguments.cached:
-        not_covered.append(WITHOUT_CACHES)
-    if not groups:
-        not_covered.append(ONE_DEVICE)
-    if options["operator"] != "fbgemm":
-        not_covered.append(WITHOUT_FBGEMM)
+    others = {WITHOUT_CACHES: not arguments.cached, ONE_DEVICE: not groups, WITHOUT_FBGEMM: operator != "fbgemm"}
+    not_covered = [*NOT_COVERED, *(text for text, is_left_out in others.items() if is_left_out)]
     tables = [draw_table(arguments.seed, index) for index in range(arguments.tables)]
     if folder:
         # Written first: a killed run leaves the options, without which it cannot be continued.

@@ -57,26 +57,21 @@ class Design:
     unpooled: float = 0.0
 
 
+@dataclass
 class Collector:
     """Measures samples on all ranks; rank 0 writes them.
 
-    folder: on rank 0 where samples go; None on the others
+    _folder: on rank 0 where samples go; None on the others
     """
 
-    def __init__(
-        self,
-        design: Design,
-        ranks: Ranks,
-        meter: Meter,
-        collectives: CollectiveMeter | None,
-        folder: SampleFolder | None,
-    ):
-        self._design = design
-        self._ranks = ranks
-        self._meter = meter
-        self._collectives = collectives
-        self._folder = folder
-        indices = range(len(design.tables))
+    _design: Design
+    _ranks: Ranks
+    _meter: Meter
+    _collectives: CollectiveMeter | None
+    _folder: SampleFolder | None
+
+    def __post_init__(self) -> None:
+        indices = range(len(self._design.tables))
         self._trained = [index for index in indices if not is_held_back(index)]
         self._held_back = [index for index in indices if is_held_back(index)]
         self._failures = 0
@@ -123,18 +118,14 @@ class Collector:
             self._failures = self._failures + 1 if why else 0
             if self._failures >= MOST_FAILURES:
                 raise MemoryError(f"the last {MOST_FAILURES} computations failed; the last one: {why}")
-            if self._folder and line and repeat:
-                self._folder.compute.add_repeat(sample, line)
-            elif self._folder and line:
-                self._folder.compute.add(line)
+            if self._folder and line:
+                self._folder.compute.add(line, sample if repeat else None)
             elif self._folder and not repeat:
                 self._folder.compute.skip(why)
         for sample, repeat in collectives:
             line = self._collective(sample)
-            if self._folder and repeat:
-                self._folder.collectives.add_repeat(sample, line)
-            elif self._folder:
-                self._folder.collectives.add(line)
+            if self._folder:
+                self._folder.collectives.add(line, sample if repeat else None)
 
     def _compute(self, sample: int, repeat: int) -> dict[str, Any]:
         design = self._design

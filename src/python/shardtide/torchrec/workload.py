@@ -10,17 +10,9 @@ from typing import Any
 from shardtide import events
 from shardtide.arguments import items, mapping, plain, shown, texts
 from shardtide.optimizers import OPTIMIZERS, optimizer_name
+from shardtide.torchrec import modules
 from shardtide.torchrec.descriptions import KINDS, UNPOOLED_KINDS
 from shardtide.torchrec.kernels import kernel_fields
-from shardtide.torchrec.modules import (
-    collections,
-    is_processed,
-    is_weighted,
-    kinds_that_train,
-    optimizers_in_backward,
-    table_modules,
-)
-from shardtide.torchrec.modules import configs as configs_of
 from shardtide.torchrec.pooling import mean_kinds
 
 # TorchRec's DataTypes of tables: bytes of an element, and of the scale and bias of a row of each shard, as FBGEMM has
@@ -186,19 +178,18 @@ class Workload:
         table is allowed no kind of shards.
         """
         # Of equal names it says which modules have them.
-        table_modules(model)
-        of_model = collections(model)
-        self.tables([c for of in of_model.values() for c in configs_of(of)], lookups, optimizer, **options)
+        modules.table_modules(model)
+        of_model = modules.collections(model)
+        self.tables([c for of in of_model.values() for c in modules.configs(of)], lookups, optimizer, **options)
         specs = {spec["name"]: spec for spec in self.specs}
         for path, collection in of_model.items():
-            in_backward = optimizers_in_backward(collection)
-            for spec in (specs[config.name] for config in configs_of(collection)):
-                if is_weighted(collection):
+            in_backward = modules.optimizers_in_backward(collection)
+            for spec in (specs[config.name] for config in modules.configs(collection)):
+                if modules.is_weighted(collection):
                     spec.setdefault("idWeights", "given")
-                allowed = kinds_that_train(
-                    spec["name"] in in_backward,
-                    is_weighted(collection) and spec.get("idWeights") == "learned" and not is_processed(model, path),
-                )
+                is_learned = modules.is_weighted(collection) and spec.get("idWeights") == "learned"
+                is_learned = is_learned and not modules.is_processed(model, path)
+                allowed = modules.kinds_that_train(spec["name"] in in_backward, is_learned)
                 if allowed != KINDS:
                     spec["constraints"] = _with_limits(spec["name"], spec.get("constraints", {}), {"kinds": allowed})
         return self

@@ -200,11 +200,19 @@ class PlanFollower(Closing):
     ) -> None:
         """Reports what steps cost with the running plan; does nothing on ranks other than 0.
 
-        Arguments as TrainerReports.measured; ValueError if there is not one entry for each device of the plan.
+        Arguments as TrainerReports.measured; ValueError if there is not one entry for each device of the plan, or if
+        the computation of a device that has shards is not above 0 ms, since the planner would reject that.
         """
         count = len(self.running["deviceCosts"])
         if len(devices) != count:
             raise ValueError(f"devices must have {count} entries, got {len(devices)}")
+        holders = {shard["device"] for shard in self.running["shards"]}
+        for device, cost in enumerate(devices):
+            if not holders.isdisjoint((device, -1)) and not cost["computeMs"] > 0:
+                raise ValueError(
+                    f"computeMs of device {device} must be above 0, since the plan has shards on it, got"
+                    f" {cost['computeMs']}: surround its computation with meter.computation()"
+                )
         if self.reports and not self._next_plan:
             self.reports.measured(self.running["planId"], step, steps, devices, collectives)
 

@@ -224,9 +224,8 @@ final class DemoCommand implements Callable<Integer> {
       console.printf("  dashboard        %s/%n", planner.url());
       console.printf("  dashboard token  %s%n", planner.token());
       console.printf(
-          "  cost model       for hardware \"%s\": %s%n",
+          "  cost model       for hardware \"%s\": %s%n%n",
           bundle.hardware(), RunningModels.describe(bundle));
-      console.println();
       Set<String> measured =
           models(bundle).stream()
               .filter(model -> !model.card().simulated())
@@ -244,7 +243,9 @@ final class DemoCommand implements Callable<Integer> {
               start,
               seconds == null
                   ? OptionalLong.empty()
-                  : OptionalLong.of(start + TimeUnit.SECONDS.toNanos(seconds)))
+                  : OptionalLong.of(start + TimeUnit.SECONDS.toNanos(seconds)),
+              "The script has ended; everything keeps running until Ctrl-C: -b %s --registry %s"
+                  .formatted(kafka.bootstrapServers(), developmentRegistry.url()))
           .play(DemoScript.scenes(bundle, InstantSource.system()));
       if (out != null) {
         try (KafkaLogRecords records =

@@ -54,6 +54,7 @@ final class DemoPlay {
   private final CountDownLatch stop;
   private final long start;
   private final OptionalLong end;
+  private final String last;
   private Optional<ShardingPlan> current = Optional.empty();
   private Optional<UsableMemory> memory = Optional.empty();
 
@@ -61,6 +62,7 @@ final class DemoPlay {
    * @param stop ends the play when it is counted down
    * @param start when the demo started, by {@link System#nanoTime}
    * @param end when it ends if the script has ended; empty for when it is interrupted
+   * @param last what it says when the script has ended
    */
   DemoPlay(
       PrintWriter console,
@@ -70,7 +72,8 @@ final class DemoPlay {
       DemoPlanner planner,
       CountDownLatch stop,
       long start,
-      OptionalLong end) {
+      OptionalLong end,
+      String last) {
     this.console = console;
     this.view = view;
     this.client = client;
@@ -79,6 +82,7 @@ final class DemoPlay {
     this.stop = stop;
     this.start = start;
     this.end = end;
+    this.last = last;
   }
 
   private boolean stopped() {
@@ -96,13 +100,9 @@ final class DemoPlay {
     }
     awaitBackgroundSearch();
     learn();
-    if (stopped()) {
-      return;
+    if (!stopped()) {
+      console.println(last);
     }
-    console.println(
-        end.isEmpty()
-            ? "The script has ended; everything keeps running until you press Ctrl-C."
-            : "The script has ended.");
     stop.await(
         end.isEmpty() ? Long.MAX_VALUE : Math.max(0, end.getAsLong() - System.nanoTime()),
         TimeUnit.NANOSECONDS);

@@ -22,7 +22,7 @@ final class DocumentedCommands {
   static final Path HERE = Path.of("").toAbsolutePath();
 
   private static final Pattern COMMAND =
-      Pattern.compile("^ {4}((?:\\./shardtide|mvn|pip|python) .*)$");
+      Pattern.compile("^ {4}((?:\\./shardtide|mvn|pip|python|printf) .*)$");
 
   private DocumentedCommands() {}
 

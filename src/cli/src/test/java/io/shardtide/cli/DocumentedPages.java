@@ -36,8 +36,7 @@ abstract class DocumentedPages {
   private static final Map<String, String> ELSEWHERE =
       Map.of(
           "pip install", ".ci/run",
-          "python examples/torchrec/one_line.py", "PythonTorchRecIT",
-          "python -B src/python/tests/time_planner.py", "nothing: it measures");
+          "python examples/torchrec/one_line.py", "PythonTorchRecIT");
 
   @TempDir private Path home;
 
@@ -52,14 +51,6 @@ abstract class DocumentedPages {
       }
       copy(REFERENCE.resolve("tables.jsonl"), home.resolve(samples).resolve("tables.jsonl"));
     }
-    Files.writeString(home.resolve("workloads.jsonl"), documentedWorkload());
-  }
-
-  /** The example of a workload's line, which the page wraps. */
-  private static String documentedWorkload() throws IOException {
-    String page = Files.readString(HERE.resolve("docs/FILES.md"));
-    int start = page.indexOf("{\"task\"");
-    return page.substring(start, page.indexOf("```", start)).replace("\n", "") + "\n";
   }
 
   private static void copy(Path from, Path to) throws IOException {
