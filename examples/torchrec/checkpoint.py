@@ -3,8 +3,7 @@
 torchrun --nproc-per-node 4 checkpoint.py --plan 4-devices.json --folder checkpoint
 torchrun --nproc-per-node 2 checkpoint.py --plan 2-devices.json --folder checkpoint
 
---plan    a line that ./shardtide plan make --format torchrec or plan watch --format torchrec wrote, for as many devices as there
-          are processes
+--plan    a line that shardtide-py convert wrote, for as many devices as there are processes
 --folder  a checkpoint, on a file system that all processes share; it is read if it is there, and written at the end
 
 This is how a model goes to a plan that a running one cannot go to: other kinds, another number of devices. The model

@@ -3,7 +3,7 @@
 torchrun --nproc-per-node DEVICES examples/torchrec/step_memory.py --workloads FILE --plans FILE [--out FILE]
 
 --workloads  the workloads, one a line, each with a pipeline
---plans      what ./shardtide plan make -f FILE --format torchrec wrote, one plan a line, for as many devices
+--plans      what ./shardtide plan make -f FILE wrote, one plan a line, for as many devices
 --out        file for a line of JSON for each workload: task, and lists with a number for each rank: memory_bytes (of
              the plan), peak_bytes and held_bytes (measured). Without it, both are printed
 
@@ -25,7 +25,7 @@ from typing import Any
 
 from shardtide.optimizers import DEFAULT, OPTIMIZERS
 from shardtide.torchrec.conversions import to_sharding_plan
-from shardtide.torchrec.descriptions import DEFAULT_MODULE
+from shardtide.torchrec.descriptions import describe
 
 from allocated import StepMemory, measure_step_memory
 
@@ -35,22 +35,24 @@ LEARNING_RATE = 0.01
 STEPS = 5
 
 
-def measure(workload: Mapping[str, Any], description: Mapping[str, Any]) -> StepMemory:
+def measure(workload: Mapping[str, Any], plan: Mapping[str, Any]) -> StepMemory:
     """Trains the tables of a workload under a plan, and returns what that allocates on this rank.
 
     The ranks of torch.distributed's default group are the devices of the plan.
 
     workload: a line of a file of workloads
-    description: the line of a file of plans that is about it
+    plan: the line of a file of plans that is about it
 
     ValueError if the workload has what cannot be run here, with its value.
     """
     import torch
     import torch.distributed as dist
 
-    optimizer_name = check(workload, description, dist.get_world_size())
+    optimizer_name = check(workload, plan, dist.get_world_size())
     cluster = workload["cluster"]
     device = torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
+    per_node = cluster.get("devicesPerNode", cluster["devices"])
+    description = describe(plan, "tables", per_node, device=device.type)
     model, optimizer = _sharded(workload["tables"], description, optimizer_name, device)
     samples = -(-cluster["batchSize"] // dist.get_world_size())
     return measure_step_memory(
@@ -63,7 +65,7 @@ def measure(workload: Mapping[str, Any], description: Mapping[str, Any]) -> Step
     )
 
 
-def check(workload: Mapping[str, Any], description: Mapping[str, Any], ranks: int) -> str:
+def check(workload: Mapping[str, Any], plan: Mapping[str, Any], ranks: int) -> str:
     """Returns the optimizer of a workload's tables.
 
     ranks: number of processes that train
@@ -89,13 +91,13 @@ def check(workload: Mapping[str, Any], description: Mapping[str, Any], ranks: in
     if optimizer not in OPTIMIZERS:
         expected = ", ".join(OPTIMIZERS)
         raise ValueError(f"optimizer of workload {name} must be one of {expected}, got {json.dumps(optimizer)}")
-    plan = f"the plan of workload {name} must"
-    if description["task"] != workload["task"]:
-        raise ValueError(f"{plan} be on the same line of its file, got that of {json.dumps(description['task'])}")
-    if "memory_bytes" not in description:
-        raise ValueError(f"{plan} have memory_bytes, got none: {description.get('reason', 'it names no pipeline')}")
-    if description["world_size"] != ranks:
-        raise ValueError(f"{plan} be for the {ranks} ranks that run, got {description['world_size']} devices")
+    must = f"the plan of workload {name} must"
+    if plan["task"] != workload["task"]:
+        raise ValueError(f"{must} be on the same line of its file, got that of {json.dumps(plan['task'])}")
+    if "memory_bytes" not in plan:
+        raise ValueError(f"{must} have memory_bytes, got none: {plan.get('reason', 'it names no pipeline')}")
+    if plan["world_size"] != ranks:
+        raise ValueError(f"{must} be for the {ranks} ranks that run, got {plan['world_size']} devices")
     return str(optimizer)
 
 
@@ -137,25 +139,12 @@ def _sharded(
             loss = self.dense(self.tables(batch).values()).mean()
             return loss, loss.detach()
 
-    (module_plan,) = description["plan"].values()
-    on_device = {
-        table: {
-            **sharding,
-            "shards": [
-                {**shard, "placement": f"{shard['placement'].split('/')[0]}/{_place(shard['placement'], device)}"}
-                for shard in sharding["shards"]
-            ],
-        }
-        if "shards" in sharding
-        else sharding
-        for table, sharding in module_plan.items()
-    }
     fused = {"optimizer": EmbOptimType[OPTIMIZERS[optimizer].fbgemm], "learning_rate": LEARNING_RATE}
     model = DistributedModelParallel(
         Net(),
         env=ShardingEnv.from_process_group(dist.group.WORLD),
         device=device,
-        plan=to_sharding_plan({"plan": {"tables": on_device}}),
+        plan=to_sharding_plan(description),
         sharders=[EmbeddingBagCollectionSharder(fused_params=fused)],
     )
     of_copies = {
@@ -179,10 +168,6 @@ def _sharded(
             raise ValueError(f"the optimizer of copies must be one of {', '.join(of_copies)}, got {optimizer}")
         groups.append(KeyedOptimizerWrapper(named, functools.partial(kind, lr=LEARNING_RATE)))
     return model, CombinedOptimizer([model.fused_optimizer, *groups])
-
-
-def _place(placement: str, device: Any) -> str:
-    return placement.split("/")[1] if device.type == "cuda" else "cpu"
 
 
 def _batches(tables: Sequence[Mapping[str, Any]], samples: int, device: Any) -> Iterator[Any]:
@@ -227,7 +212,7 @@ def _step(pipeline: str, model: Any, optimizer: Any, batches: Iterator[Any], dev
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--workloads", required=True, help="JSON lines: workloads, each with a pipeline")
-    parser.add_argument("--plans", required=True, help="JSON lines: their plans, with --format torchrec")
+    parser.add_argument("--plans", required=True, help="JSON lines: their plans")
     parser.add_argument("--out", help="file for JSON lines; without it, bytes of each rank are printed")
     arguments = parser.parse_args()
 

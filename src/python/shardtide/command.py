@@ -28,6 +28,7 @@ T = TypeVar("T")
 COMMANDS = {
     "plans": ("shardtide.log.__main__", "Shows plans: the latest of each workload, then each new one, until Ctrl-C."),
     "publish": ("shardtide.torchrec.publish", "Publishes the tables of a TorchRec model as a workload."),
+    "convert": ("shardtide.torchrec.convert", "Converts plans for TorchRec, and plans of TorchRec for plan evaluate."),
     "import": ("shardtide.imports.__main__", "Imports the tables of another system as a workload."),
     "profile": ("shardtide.profile.__main__", "Measures how lookups spread over rows of tables, from files of ids."),
     "collect": ("shardtide.collect.__main__", "Measures sets of shards, plans, and links between nodes."),
@@ -115,23 +116,17 @@ def json_object(of: str) -> Callable[[str], dict[str, Any]]:
 
 def add_cluster(parser: argparse.ArgumentParser, timeout_seconds: float) -> None:
     """Adds the options of commands that connect to a cluster, from which log_of() makes a Log, and those for output."""
+    add = parser.add_argument
     # Where version 0.2.0 had the addresses.
-    parser.add_argument("addresses", nargs="*", help=argparse.SUPPRESS)
-    parser.add_argument(
-        "-b", "--bootstrap-server", metavar="HOST:PORT", help="Kafka (default: the variable SHARDTIDE_BOOTSTRAP_SERVER)"
-    )
-    parser.add_argument("--registry", metavar="URL", help="schema registry (default: the variable SHARDTIDE_REGISTRY)")
-    parser.add_argument("--prefix", default="shardtide.", help="prefix of the topics' names")
-    parser.add_argument(
-        "--timeout", type=positive(float), default=timeout_seconds, metavar="SECONDS", help="how long to wait for Kafka"
-    )
-    parser.add_argument(
-        *("--command-config", "--settings"),
-        type=checked(_settings),
-        default={},
-        metavar="FILE",
-        help='settings of librdkafka, such as TLS and SASL, and after "registry." of the registry: properties, or JSON',
-    )
+    add("addresses", nargs="*", help=argparse.SUPPRESS)
+    kafka = "Kafka (default: the variable SHARDTIDE_BOOTSTRAP_SERVER)"
+    add("-b", "--bootstrap-server", metavar="HOST:PORT", help=kafka)
+    add("--registry", metavar="URL", help="schema registry (default: the variable SHARDTIDE_REGISTRY)")
+    add("--prefix", default="shardtide.", help="prefix of the topics' names")
+    wait = "how long to wait for Kafka"
+    add("--timeout", type=positive(float), default=timeout_seconds, metavar="SECONDS", help=wait)
+    config = 'settings of librdkafka, such as TLS and SASL, and after "registry." of the registry: properties, or JSON'
+    add("--command-config", "--settings", type=checked(_settings), default={}, metavar="FILE", help=config)
     add_output(parser)
 
 

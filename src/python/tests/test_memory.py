@@ -2,8 +2,8 @@
 
 python -B src/python/tests/test_memory.py draw > workloads.jsonl
 
-draws the workloads of memory/workloads.jsonl again. Their plans are what ./shardtide plan make --format torchrec
---evaluations-per-table 100 wrote of them; PlanTorchRecTest compares what is predicted of them with the file.
+draws the workloads of memory/workloads.jsonl again. Their plans are what ./shardtide plan make
+--evaluations-per-table 100 wrote of them; PlanEvaluateTest compares what is predicted of them with the file.
 """
 
 from __future__ import annotations

@@ -313,7 +313,7 @@ class Programs(unittest.TestCase):
     def test_a_program_gets_the_workload_and_gives_the_plan(self):
         line = json.dumps({"task": "w", "world_size": 2, "plan": {"m": {}}})
         program = self.script(
-            f"cp $3 $0.workloads; echo \"$1 $2 $4 ${{*:6}} $SHARDTIDE_JAVA_OPTS\" > $0.arguments; echo '{line}' > $5"
+            f"cp $4 $0.workloads; echo \"$1 $2 $3 $5 ${{*:7}} $SHARDTIDE_JAVA_OPTS\" > $0.arguments; echo '{line}' > $6"
         )
         path = f"{program.parent}:{os.environ['PATH']}"
         with mock.patch.dict(os.environ, PATH=path, SHARDTIDE_JAVA_OPTS="-Xmx3g"):
@@ -321,7 +321,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(found["plan"], {"m": {}})
         self.assertEqual(
             pathlib.Path(f"{program}.arguments").read_text(encoding="utf-8"),
-            "plan --workloads --out --model m -XX:TieredStopAtLevel=1 -Xmx3g\n",
+            "plan make -f --out --model m -XX:TieredStopAtLevel=1 -Xmx3g\n",
         )
         self.assertEqual(
             json.loads(pathlib.Path(f"{program}.workloads").read_text(encoding="utf-8")),
@@ -349,8 +349,8 @@ class Programs(unittest.TestCase):
             ProgramSource("/nowhere/shardtide").plan(self.WANTED, 1)
 
     def test_what_a_program_says_is_the_error(self):
-        program = self.script("printf 'Planning 0%%\\rPlanning 100%%\\n' >&2; echo \"$3, line 1: bad\" >&2; exit 2")
-        with self.assertRaisesRegex(PlanRefused, "plan ended with status 2: line 1: bad$"):
+        program = self.script("printf 'Planning 0%%\\rPlanning 100%%\\n' >&2; echo \"$4, line 1: bad\" >&2; exit 2")
+        with self.assertRaisesRegex(PlanRefused, "plan make ended with status 2: line 1: bad$"):
             ProgramSource(program).plan(self.WANTED, 10)
 
     def test_a_program_that_is_too_slow_is_ended(self):

@@ -1,4 +1,4 @@
-"""shardtide.torchrec against the rules in src/cli/src/test/resources/torchrec/rules.json.
+"""shardtide.torchrec against the rules in cases/rules.json.
 
 Tests that need torch or torchrec are skipped where they are not installed.
 """
@@ -8,6 +8,7 @@ import enum
 import importlib
 import importlib.util
 import inspect
+import io
 import itertools
 import json
 import pathlib
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/python"))
@@ -22,10 +24,10 @@ sys.path.insert(0, str(ROOT / "src/python"))
 import commands
 
 from shardtide import events, optimizers, torchrec
-from shardtide.torchrec import pooling, publish
+from shardtide.torchrec import convert, pooling, publish
 from shardtide.waves import move_waves
 
-RULES = json.loads((ROOT / "src/cli/src/test/resources/torchrec/rules.json").read_text(encoding="utf-8"))
+RULES = json.loads((ROOT / "src/python/tests/cases/rules.json").read_text(encoding="utf-8"))
 TORCH = importlib.util.find_spec("torch") is not None
 TORCHREC = importlib.util.find_spec("torchrec") is not None
 
@@ -304,6 +306,129 @@ class Descriptions(unittest.TestCase):
                 )
                 dumped = torchrec.conversions.from_sharding_plan(plan, case["world_size"])
                 self.assertEqual(dumped, without_sizes(description))
+
+
+def avro_json(plan):
+    """Returns a record as ./shardtide plan watch -o jsonl prints it, which names the types of unions."""
+    of = {"previousPlanId": "string", "cacheShare": "double", "computeKernel": "string", "outputType": "string"}
+    of.update(cacheLoadFactor="double", cacheAlgorithm="string", stochasticRounding="boolean")
+    if isinstance(plan, dict):
+        typed = {field: {of[field]: value} if field in of and value is not None else value for field, value in plan.items()}
+        return {field: avro_json(value) if field not in of else value for field, value in typed.items()}
+    return [avro_json(one) for one in plan] if isinstance(plan, list) else plan
+
+
+class Converted(unittest.TestCase):
+    def options(self, case):
+        return {
+            "modules": case.get("modules"),
+            "devices_per_node": case.get("devices_per_node", 8),
+            "reshardable": case.get("reshardable", False),
+            "compute_kernel": case.get("kernel", "fused"),
+            "device": case.get("processor", "cuda"),
+            "devices_per_host": case.get("devices_per_host"),
+        }
+
+    def converted(self, *plans, **options):
+        return list(convert.converted([json.dumps(plan) for plan in plans], "plans", **options))
+
+    def test_lines_and_printed_records_become_descriptions(self):
+        for case in accepted():
+            with self.subTest(case["rule"]):
+                shards, kernels = case["shards"], case.get("kernels")
+                described = describe(case, shards, case["world_size"])
+                printed = avro_json(record(shards, case["world_size"], kernels))
+                planned = {**line(shards, case["world_size"], kernels), "hardware": "h200"}
+                found, of_line = self.converted(printed, planned, **self.options(case))
+                self.assertEqual(found, described)
+                self.assertEqual(of_line["plan"], described["plan"])
+                self.assertEqual((of_line["task"], of_line["hardware"]), ("w", "h200"))
+
+    def test_a_description_becomes_a_line_which_has_the_same_description(self):
+        for case in accepted():
+            with self.subTest(case["rule"]):
+                described = describe(case, case["shards"], case["world_size"])
+                options = {**self.options(case), "modules": {t: p for p, of in described["plan"].items() for t in of}}
+                (of_line,) = self.converted(described)
+                self.assertEqual(self.converted(of_line, **options)[0]["plan"], described["plan"])
+                # A plan of TorchRec's own planner does not tell the size of copies.
+                (of_torchrec,) = self.converted(without_sizes(described))
+                for table, own in zip(of_line["tables"], of_torchrec["tables"]):
+                    is_copied = table["shards"][0]["kind"] == "data_parallel"
+                    whole = {**table, "shards": [{"kind": "data_parallel", "device": None}]}
+                    self.assertEqual(own, whole if is_copied else table)
+
+    def test_a_later_plan_of_a_workload_has_what_changes(self):
+        for case in RULES["changes"]:
+            with self.subTest(case["rule"]):
+                sizes = case["world_size"], case.get("wanted_world_size", case["world_size"])
+                running = record(case["running"], sizes[0], case.get("running_kernels"))
+                wanted = record(case["wanted"], sizes[1], case.get("wanted_kernels"))
+                other = {**running, "workloadId": "other"}
+                first, unrelated, found = self.converted(
+                    avro_json(running), avro_json(other), avro_json({**wanted, "planId": "q"}), **self.options(case)
+                )
+                self.assertNotIn("reshard", first)
+                self.assertNotIn("reshard", unrelated)
+                self.assertEqual(found["reshard"]["from"], "p")
+                for field in ("refused", "moved_elements"):
+                    self.assertEqual(found["reshard"].get(field), case.get(field))
+
+    def test_a_workload_that_does_not_fit_stays_as_it_is(self):
+        lines = {"task": "w", "feasible": False, "reason": "The tables need 9 GiB"}
+        self.assertEqual(self.converted(lines), [lines])
+
+    def test_what_cannot_be_converted_is_named_with_its_line(self):
+        copies = {"sharding_type": "data_parallel", "compute_kernel": "dense", "ranks": [0]}
+        whole = {
+            "sharding_type": "table_wise",
+            "compute_kernel": "fused",
+            "ranks": [0],
+            "shards": [{"shard_offsets": [0, 0], "shard_sizes": [10, 8], "placement": "rank:0/cpu"}],
+        }
+
+        def of(**fields):
+            return {"world_size": 1, "plan": {"m": {"a": {**whole, **fields}}}}
+
+        for plan, message in (
+            ([], "plans, line 2 must be an object with a plan, got list"),
+            ({"task": "w"}, "plans, line 2: plan must be an object with fields of .*: shards, tables or plan; got .* task"),
+            (of(compute_kernel="key_value"), 'line 2: compute_kernel of Table "a" must be one of dense, .*, got str .key_value'),
+            (of(compute_kernel="fused_uvm_caching"), 'line 2: cache_params of Table "a" must have a load_factor, got'),
+            (of(ranks=[0, 0]), 'line 2: Table "a" has 2 ranks and 1 shards; must be as many'),
+            ({"plan": {"m": {"a": whole}, "n": {"a": copies}}}, 'Table "a" is in modules "m" and "n" with different'),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                self.converted({"feasible": False}, plan)
+
+    def test_modules_are_paths_of_all_or_some_tables(self):
+        self.assertIsNone(convert.modules_of([]))
+        self.assertEqual(convert.modules_of(["a.b"]), "a.b")
+        self.assertEqual(convert.modules_of(["a.b=t,u", "=v"]), {"t": "a.b", "u": "a.b", "v": ""})
+        for texts, message in (
+            (["a=t", "b"], "--module must be PATH=TABLE,TABLE,... for each of several, got 'b'"),
+            (["a=t,"], "--module must be PATH=TABLE,TABLE,... for each of several, got 'a=t,'"),
+            (["a=t", "b=u,t"], 'Table "t" is in modules "a" and "b"; must be in one'),
+        ):
+            with self.assertRaises(ValueError) as raised:
+                convert.modules_of(texts)
+            self.assertEqual(str(raised.exception), message)
+
+    def test_the_command_reads_standard_input_and_writes_standard_output(self):
+        def run(text, *arguments):
+            with mock.patch.object(sys, "stdin", io.StringIO(text)):
+                return json.loads(commands.run("convert", *arguments)[0])
+
+        planned = line([["a", "TABLE_WISE", 0, 8, 0, 10, 3]], 4)
+        found = run(json.dumps(planned) + "\n\n", "--module", "m=a", "--device", "cpu", "--devices-per-node", "2")
+        self.assertEqual(found["plan"]["m"]["a"]["shards"][0]["placement"], "rank:3/cpu")
+        again = run(json.dumps(found))
+        self.assertEqual(again["tables"], [{**planned["tables"][0], "compute_kernel": "fused"}])
+        with self.assertRaisesRegex(commands.Ended, "^shardtide-py convert: standard input, line 1 must be JSON") as ended:
+            run("{")
+        self.assertEqual(ended.exception.status, 2)
+        with self.assertRaisesRegex(commands.Ended, "^shardtide-py convert: .*No such file.*nowhere.jsonl"):
+            run("", "nowhere.jsonl")
 
 
 class Changes(unittest.TestCase):

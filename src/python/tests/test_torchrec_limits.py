@@ -38,7 +38,6 @@ if not models.WHY_NOT:
 
     CPU = torch.device("cpu")
 
-CELLS = json.loads((ROOT / "src/cli/src/test/resources/torchrec/codecs.json").read_text(encoding="utf-8"))
 UNPOOLED = ("table_wise", "column_wise", "row_wise")
 CLUSTER = {"devices": 2, "memoryBytesPerDevice": 2**30, "batchSize": 64, "hardware": "h200"}
 ROWS = 8
@@ -185,12 +184,6 @@ class Codecs(unittest.TestCase):
         for (codec, kind, pooled), found in models.run(all_cells, 2, 2).items():
             with self.subTest(codec=codec, kind=kind, pooled=pooled):
                 self.assertEqual(found, [codecs.can_send(codec, kind, "cpu", pooled)] * 2)
-
-    def test_the_table_of_java_has_the_same_cells(self):
-        self.assertEqual({cell["codec"] for cell in CELLS}, set(codecs.CODECS))
-        for cell in CELLS:
-            kinds = [kind for kind in KINDS if codecs.can_send(cell["codec"], kind, cell["processor"])]
-            self.assertEqual(kinds, [*cell["kinds"], "data_parallel"], cell)
 
     def test_int8_is_sent_in_blocks(self):
         for (pooled, columns, samples), found in models.run(blocks, 2, 2).items():

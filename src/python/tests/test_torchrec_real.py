@@ -27,7 +27,7 @@ from shardtide.torchrec import publish
 from shardtide.torchrec.descriptions import KINDS
 from shardtide.torchrec.modules import HOSTS_OF_A_NODE
 
-PLANS = json.loads((ROOT / "src/cli/src/test/resources/torchrec/plans.json").read_text(encoding="utf-8"))["plans"]
+PLANS = json.loads((ROOT / "src/python/tests/cases/plans.json").read_text(encoding="utf-8"))["plans"]
 for plan in PLANS:
     plan["per_node"] = 2 if plan["devices"] % 2 == 0 else plan["devices"]
 

@@ -64,8 +64,7 @@ class WorkloadPublisher:
         cluster: the later one would undo the earlier. After a ConnectionError, publish the same change again: an
         eventId is applied once. It is a UUID, as a uuid.UUID or a text in any of its forms.
         """
-        check_distinct(change)
-        change = _with_canonical_id(change)
+        change = _checked(change)
         return self._log.publish(CHANGES, change["workloadId"], change)
 
     def publish_and_wait(self, change: dict[str, Any], timeout_seconds: float = 60.0) -> Accepted | Rejected:
@@ -76,8 +75,7 @@ class WorkloadPublisher:
         """
         end = time.monotonic() + timeout_seconds
         # A change that does not match its schema fails before anything is read or published.
-        check_distinct(change)
-        change = _with_canonical_id(change)
+        change = _checked(change)
         self._log.encode(CHANGES, change)
         workload = change["workloadId"]
         with contextlib.ExitStack() as stack:
@@ -100,8 +98,9 @@ class WorkloadPublisher:
         )
 
 
-def _with_canonical_id(change: dict[str, Any]) -> dict[str, Any]:
-    """Returns a change whose eventId is in the form that the planner answers with: lower case."""
+def _checked(change: dict[str, Any]) -> dict[str, Any]:
+    """Returns a change of distinct parts, with its eventId in the form that the planner answers with: lower case."""
+    check_distinct(change)
     if "eventId" not in change:
         return change
     try:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shardtide.collect.tables import cdf_ranks
-from shardtide.profile.bags import Bags
 from shardtide.profile.lookups import StreamProfile, feature_fields, is_integer
 from shardtide.profile.rows import ALL_HASHES, BYTES_PER_ENTRY, DEFAULT_MEMORY_BYTES, RowSketch, find, is_below
 from shardtide.profile.statistics import access_cdf, batch_histogram, histogram_warning
@@ -238,7 +237,7 @@ class HashTableProfile(StreamProfile):
     ) -> None:
         super().__init__(name, features, memory_bytes)
         capacity = self.memory_bytes // BYTES_PER_ID
-        self._counter = RowSketch(capacity)
+        self._counter: RowSketch = RowSketch(capacity)
         # The sketch keeps no fewer ids in its own sample, so all that belong to this one are there.
         self._first = FirstPeriods(capacity // 2)
         self._period = 0
@@ -247,11 +246,8 @@ class HashTableProfile(StreamProfile):
         self._minus_ones = 0
         self._below_zero = 0
 
-    def _check_ids(self, feature: str, batch: Bags) -> None:
-        """All integers of numpy are ids: at most of 64 bits, with a sign or without one."""
-
     def _count_ids(self, ids: Int64s) -> None:
-        self._counter.add(ids)
+        super()._count_ids(ids)
         if len(ids) and ids.min() < 0:
             self._minus_ones += int(np.count_nonzero(ids == -1))
             self._below_zero += int(np.count_nonzero(ids < 0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from shardtide.profile.bags import Bags, bags
 from shardtide.profile.rows import LEAST_MEMORY_BYTES, PART
 
 if TYPE_CHECKING:
-    from shardtide.profile.rows import Int64s
+    from shardtide.profile.rows import Int64s, RowCounts, RowSketch
 
 MOST_POOLING = 1_000_000
 LONGEST_NAME = 255
@@ -22,7 +21,7 @@ LONGEST_NAME = 255
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-class StreamProfile(ABC):
+class StreamProfile:
     """Counts lookups and samples of one table, which one or several features share.
 
     name: 1 to 255 characters, no control characters
@@ -31,6 +30,8 @@ class StreamProfile(ABC):
 
     ValueError for other values.
     """
+
+    _counter: RowCounts | RowSketch
 
     # Two profiles merge if they are equal in these.
     _MERGED: tuple[str, ...] = ("name", "memory_bytes")
@@ -122,13 +123,12 @@ class StreamProfile(ABC):
             raise ValueError(f"Lookups a sample of table {self.name} must be at most 1,000,000, got {total}")
         return pooling
 
-    @abstractmethod
     def _check_ids(self, feature: str, batch: Bags) -> None:
-        """ValueError if the table cannot have an id."""
+        """ValueError if the table cannot have an id; all integers of numpy have at most 64 bits."""
 
-    @abstractmethod
     def _count_ids(self, ids: Int64s) -> None:
         """Counts ids that are legal."""
+        self._counter.add(ids)
 
 
 def feature_fields(feature_pooling: Mapping[str, float]) -> dict[str, Any]:

@@ -134,9 +134,6 @@ class TableProfile(StreamProfile):
                 f" rows, got {batch.ids[place]} at position {place} of the batch"
             )
 
-    def _count_ids(self, ids: Int64s) -> None:
-        self._counter.add(ids)
-
     def merge(self, other: TableProfile) -> None:
         """Adds the counts of another part of the stream, which stays as it is.
 

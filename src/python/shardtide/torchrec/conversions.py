@@ -84,7 +84,7 @@ def to_sharding_spec(sharding: dict[str, Any]) -> Any:
 def from_sharding_plan(plan: Any, world_size: int) -> dict[str, Any]:
     """Returns a torchrec.distributed.types.ShardingPlan, such as one of TorchRec's planner, as a dict for JSON.
 
-    A file with such an object a line is what ./shardtide plan evaluate reads. All modules' tables are in it. What
+    shardtide-py convert makes a line for ./shardtide plan evaluate of it. All modules' tables are in it. What
     nothing of ours depends on is left out: bounds checks, and of caches all but the algorithm and the load factor.
 
     world_size: number of devices

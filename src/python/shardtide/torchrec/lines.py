@@ -4,7 +4,7 @@ There are three forms of a plan, each a dict:
 
 - a record: what PlanSubscriber returns, with the fields of avro/ShardingPlan.avsc;
 - a line that `./shardtide plan make --out` writes: shards by tables;
-- a description, or a line that `./shardtide plan make --format torchrec` writes: shardings by modules, with TorchRec's names.
+- a description: shardings by modules, with TorchRec's names. shardtide-py convert makes them of the others.
 """
 
 from __future__ import annotations
@@ -16,6 +16,14 @@ from shardtide.arguments import mapping, shown
 
 # What a sharding of a description says about its shards; all else is kept as it is.
 _OF_SHARDS = ("sharding_type", "ranks", "shards", "size")
+
+# Fields of a shard in a record, and their names in a line.
+_REGION = {"columnOffset": "column_offset", "columns": "columns", "rowOffset": "row_offset", "rows": "rows"}
+
+# What a line says of a table in the words of a description.
+_OF_TABLE = ("optimizer", "enforce_hbm", "stochastic_rounding", "output_dtype")
+
+_KERNELS = ("dense", "fused", "fused_uvm", "fused_uvm_caching")
 
 
 class PlanRecord(NamedTuple):
@@ -51,8 +59,11 @@ def check_feasible(plan: Any) -> None:
         raise ValueError(f"plan must be an object with {forms}: shards, tables or plan; got the fields {got}")
 
 
-def plan_record(plan: Mapping[str, Any]) -> PlanRecord:
+def plan_record(plan: Mapping[str, Any], needs_sizes: bool = True) -> PlanRecord:
     """Returns a plan of any form as a record.
+
+    needs_sizes: whether a description must say the size of copies, which are left out otherwise: TorchRec's own planner
+        does not
 
     ValueError if it has no form of a plan, or says that the workload does not fit.
     """
@@ -77,7 +88,7 @@ def plan_record(plan: Mapping[str, Any]) -> PlanRecord:
                     modules[table].append(path)
                     continue
                 modules[table] = [path]
-                of_tables[table] = _shards(table, sharding)
+                of_tables[table] = _shards(table, sharding, needs_sizes)
                 fields[table] = {name: value for name, value in sharding.items() if name not in _OF_SHARDS}
     else:
         for place, table in enumerate(_list(plan["tables"], "tables")):
@@ -103,20 +114,42 @@ def plan_record(plan: Mapping[str, Any]) -> PlanRecord:
     return PlanRecord(record, modules, fields)
 
 
+def to_line(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a description as a line that `./shardtide plan evaluate` reads.
+
+    Copies are of the whole table there, if the description does not tell their size.
+    """
+    record, _, fields = plan_record(plan, needs_sizes=False)
+    tables = []
+    for name, sharding in fields.items():
+        kernel, cache = sharding.get("compute_kernel"), sharding.get("cache_params") or {}
+        if kernel not in _KERNELS:
+            raise ValueError(f'compute_kernel of Table "{name}" must be one of {", ".join(_KERNELS)}, got {shown(kernel)}')
+        if kernel == "fused_uvm_caching" and not isinstance(cache.get("load_factor"), float):
+            raise ValueError(f'cache_params of Table "{name}" must have a load_factor, got {shown(cache)}')
+        table = {"name": name, **{field: sharding[field] for field in _OF_TABLE if field in sharding}}
+        if "algorithm" in cache:
+            table["cache_algorithm"] = cache["algorithm"]
+        shards = [_part(shard) for shard in record["shards"] if shard["table"] == name]
+        if kernel in ("dense", "fused") and shards and shards[0]["device"] is not None:
+            table["compute_kernel"] = kernel
+        tables.append({**table, "shards": shards or [{"kind": "data_parallel", "device": None}]})
+    return {**{field: value for field, value in plan.items() if field != "plan"}, "tables": tables}
+
+
+def _part(shard: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a shard of a record as a line has it."""
+    device = None if shard["device"] < 0 else shard["device"]
+    of = {"kind": shard["kind"].lower(), **{name: shard[field] for field, name in _REGION.items()}}
+    return {**of, "device": device, "cache_share": shard["cacheShare"]}
+
+
 def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
     device = _get(shard, "device", (int, type(None)), what)
     return {
         "table": table,
         "kind": _get(shard, "kind", str, what).upper(),
-        **{
-            field: _get(shard, name, int, what)
-            for field, name in (
-                ("columnOffset", "column_offset"),
-                ("columns", "columns"),
-                ("rowOffset", "row_offset"),
-                ("rows", "rows"),
-            )
-        },
+        **{field: _get(shard, name, int, what) for field, name in _REGION.items()},
         "device": -1 if device is None else device,
         "cacheShare": shard.get("cache_share"),
     }
@@ -135,13 +168,13 @@ def _kernel(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shards(table: str, sharding: Any) -> list[dict[str, Any]]:
+def _shards(table: str, sharding: Any, needs_sizes: bool) -> list[dict[str, Any]]:
     """Returns the shards of a description's sharding as a record has them: those with rows."""
     what = f'Table "{table}"'
     kind = _get(sharding, "sharding_type", str, what).upper()
     if kind == "DATA_PARALLEL":
-        rows, columns = _pair(sharding, "size", what)
-        parts = [(-1, (0, 0), (rows, columns))]
+        has_size = needs_sizes or "size" in sharding
+        parts = [(-1, (0, 0), _pair(sharding, "size", what))] if has_size else []
     else:
         ranks = _list(_get(sharding, "ranks", list, what), what)
         shards = _list(_get(sharding, "shards", list, what), what)
@@ -152,6 +185,7 @@ def _shards(table: str, sharding: Any) -> list[dict[str, Any]]:
             for rank, shard in zip(ranks, shards)
         ]
     cache = sharding.get("cache_params") or {}
+    share = 0.0 if sharding.get("compute_kernel") == "fused_uvm" else cache.get("load_factor")
     return [
         {
             "table": table,
@@ -161,7 +195,7 @@ def _shards(table: str, sharding: Any) -> list[dict[str, Any]]:
             "rowOffset": row,
             "rows": rows,
             "device": rank,
-            "cacheShare": cache.get("load_factor"),
+            "cacheShare": share,
         }
         for rank, (row, column), (rows, columns) in parts
         if rows

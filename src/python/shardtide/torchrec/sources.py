@@ -194,7 +194,7 @@ class ProgramSource:
     """Plans with the program `shardtide plan make -f`, without Kafka.
 
     program: its path; None: the `shardtide` of the PATH. It is needed on rank 0 only
-    arguments: further ones of `shardtide plan`, such as ("--model", "h100.avro")
+    arguments: further ones of `shardtide plan make`, such as ("--model", "h100.avro")
     """
 
     name = "program"
@@ -211,14 +211,14 @@ class ProgramSource:
             workloads, plans = folder / "workloads.jsonl", folder / "plans.jsonl"
             line = json.dumps(workload_line(wanted), default=_json_value)
             workloads.write_text(line + "\n", encoding="utf-8")
-            command = [program, "plan", "--workloads", str(workloads), "--out", str(plans), *self._arguments]
+            command = [program, "plan", "make", "-f", str(workloads), "--out", str(plans), *self._arguments]
             status, said = _run(command, folder / "said", timeout_seconds)
             if plans.exists():
                 # Also of a workload that does not fit, for which the program fails.
                 return FileSource(plans).plan(wanted, timeout_seconds)
             # The file of workloads is ours.
             said = said.replace(f"{workloads}, ", "") or "no message"
-            raise PlanRefused(f"{' '.join(command[:2])} ended with status {status}: {said}")
+            raise PlanRefused(f"{' '.join(command[:3])} ended with status {status}: {said}")
 
     def _found(self) -> str:
         name = "shardtide" if self._program is None else str(self._program)
@@ -274,9 +274,8 @@ def _json_value(value: Any) -> Any:
 class FileSource:
     """Takes a plan from a file, of a line of JSON for each workload.
 
-    Lines are those of `shardtide plan make --out`, with `--format torchrec` or without, and those of
-    `shardtide plan watch --format torchrec`. Of a file with several lines it takes the last one of the workload. With
-    `--format torchrec`, paths of modules must be those of the model: `--module` names them.
+    Lines are those of `shardtide plan make --out`, or of shardtide-py convert, where paths of modules must be
+    those of the model. Of a file with several lines it takes the last one of the workload.
 
     path: the file; it is read on rank 0 only
     """
@@ -313,7 +312,7 @@ def plan_of_line(line: dict[str, Any], source: str) -> dict[str, Any]:
         raise PlanRefused(f"Workload {line.get('task')} has no plan: {line.get('reason', 'it does not fit')}")
     if "plan" in line:
         if "world_size" not in line:
-            raise ValueError(f"{source} has no world_size; ./shardtide plan make --format torchrec writes such lines")
+            raise ValueError(f"{source} has no world_size; shardtide-py convert writes such lines")
         return line
     if "tables" not in line:
         raise ValueError(f"{source} must have plan or tables, got {', '.join(line) or 'nothing'}")

@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch.distributed as dist
-from shardtide.torchrec.descriptions import describe
 
 import baselines
 from measuring import Job, Workload, begin, draw_workload, measure, offline, planned, run, write
@@ -48,13 +47,18 @@ def plans_of(
         shardtide = offline(workloads, world, options.model, options.hardware, folder)
         found = [{PLANNED: plan} for plan in planned(workloads, world, options.shardtide, shardtide, folder)]
         for name, placements in placements_of(workloads, world.size, options.seed).items():
-            given = [describe(plan, modules="", devices_per_node=world.per_node, device="cpu") for plan in placements]
+            given = [{"world_size": world.size, "tables": [whole(s) for s in plan["shards"]]} for plan in placements]
             write(pathlib.Path(folder) / "given.jsonl", given)
             predict = ["evaluate", *shardtide, "--plans", f"{folder}/given.jsonl", "--out", f"{folder}/predicted.jsonl"]
             predicted = run(options.shardtide, predict, f"{folder}/predicted.jsonl")
             for plans, plan, line in zip(found, placements, predicted):
                 plans[name] = (line["predicted_ms"], plan)
     return found
+
+
+def whole(shard: dict[str, Any]) -> dict[str, Any]:
+    """Returns a table that is whole on the device of its shard, as a line of plans has it."""
+    return {"name": shard["table"], "shards": [{"kind": "table_wise", "device": shard["device"]}]}
 
 
 def placements_of(workloads: Sequence[Workload], devices: int, seed: int) -> dict[str, list[dict[str, Any]]]:

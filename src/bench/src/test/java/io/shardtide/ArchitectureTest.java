@@ -105,7 +105,6 @@ class ArchitectureTest {
           entry("topology", "config"),
           entry("views", ""),
           entry("web", "views"),
-          entry("torchrec", ""),
           entry("replay", ""));
 
   private static final List<Set<String>> MODULES =
@@ -114,7 +113,7 @@ class ArchitectureTest {
           Set.of("tls", "wire"),
           Set.of("log", "client"),
           Set.of("config", "topology", "views", "web"),
-          Set.of("torchrec", "replay", "cli"));
+          Set.of("replay", "cli"));
 
   @ArchTest
   static void packages_of_a_module_import_in_one_direction(JavaClasses classes) {

@@ -102,10 +102,6 @@ class CommandsTest {
     assertThat(plan.get("bytes_short").longValue()).isPositive();
   }
 
-  private List<String> plan(String... more) {
-    return plan(FOUR, more);
-  }
-
   private List<String> plan(Path workloads, String... more) {
     List<String> arguments =
         new ArrayList<>(
@@ -117,68 +113,6 @@ class CommandsTest {
                 folder.resolve("plans.jsonl").toString()));
     arguments.addAll(List.of(more));
     return arguments;
-  }
-
-  /** What TorchRec's rules ask of a plan, checked on what is written alone. */
-  @Test
-  void plans_are_written_as_torchrec_takes_them() throws IOException {
-    List<String> arguments =
-        plan(
-            changed("\"devices\": 4", "\"devices\": 4, \"devicesPerNode\": 2"),
-            "--format",
-            "torchrec",
-            "--module",
-            "model.ebc");
-    assertThat(run(arguments.toArray(new String[0]))).as(err.toString()).isZero();
-    List<String> lines = Files.readAllLines(folder.resolve("plans.jsonl"));
-    List<WorkloadTask> tasks = WorkloadTask.read(FOUR);
-    assertThat(lines).hasSameSizeAs(tasks);
-    int cut = 0;
-    for (int t = 0; t < lines.size(); t++) {
-      JsonNode plan = JSON.readTree(lines.get(t));
-      assertThat(plan.get("task").textValue()).isEqualTo(Integer.toString(t));
-      assertThat(plan.get("predicted_ms").doubleValue()).isPositive();
-      assertThat(plan.get("world_size").intValue()).isEqualTo(4);
-      JsonNode tables = plan.get("plan").get("model.ebc");
-      List<TableSpec> specs = tasks.get(t).tables();
-      assertThat(tables).hasSameSizeAs(specs);
-      for (int i = 0; i < specs.size(); i++) {
-        JsonNode table = tables.get(Integer.toString(i));
-        JsonNode shards = table.get("shards");
-        long rows = specs.get(i).rows();
-        assertThat(table.get("sharding_type").textValue())
-            .isEqualTo(shards.size() == 1 ? "table_wise" : "column_wise");
-        assertThat(table.get("compute_kernel").textValue()).isEqualTo("fused");
-        assertThat(table.get("ranks")).hasSameSizeAs(shards);
-        int column = 0;
-        for (int s = 0; s < shards.size(); s++) {
-          int rank = table.get("ranks").get(s).intValue();
-          JsonNode shard = shards.get(s);
-          assertThat(shard.get("shard_offsets")).hasToString("[0," + column + "]");
-          assertThat(shard.get("shard_sizes").get(0).longValue()).isEqualTo(rows);
-          assertThat(shard.get("shard_sizes").get(1).intValue() % 4).isZero();
-          assertThat(shard.get("placement").textValue())
-              .isEqualTo("rank:%d/cuda:%d".formatted(rank, rank % 2));
-          assertThat(rank).isBetween(0, 3);
-          column += shard.get("shard_sizes").get(1).intValue();
-        }
-        assertThat(column).isEqualTo(specs.get(i).columns());
-        cut += shards.size() > 1 ? 1 : 0;
-      }
-    }
-    assertThat(cut).as("tables that were cut").isPositive();
-  }
-
-  @Test
-  void torchrec_options_need_the_torchrec_format_and_are_validated() {
-    assertThat(run(plan("--reshardable").toArray(new String[0]))).isEqualTo(2);
-    assertThat(err.toString()).contains("--reshardable need --format torchrec");
-    assertThat(run(plan("--format", "torchrec", "--module", "a..b").toArray(new String[0])))
-        .isEqualTo(2);
-    assertThat(err.toString())
-        .contains(
-            "module path must be names separated by dots, or empty for the model itself, got \"a..b\"");
-    assertThat(run(plan("--format", "yaml").toArray(new String[0]))).isEqualTo(2);
   }
 
   /** Samples that no training saw; the bounds are what this project promises, models/README.md. */

@@ -27,7 +27,6 @@ import me.tongfei.progressbar.ProgressBar;
 /** Plans tasks one after another, writes the plans, and reports on them. Single-use. */
 final class OfflinePlanning {
   private final PlanModels models;
-  private final PlanLayout layout;
   private final SearchSettings settings;
   private final RangeWarnings warnings = new RangeWarnings();
   private final Set<String> limitedModels = new TreeSet<>();
@@ -47,9 +46,8 @@ final class OfflinePlanning {
   /**
    * @param settings the budget of each task's search, and its other settings
    */
-  OfflinePlanning(PlanModels models, PlanLayout layout, SearchSettings settings) {
+  OfflinePlanning(PlanModels models, SearchSettings settings) {
     this.models = models;
-    this.layout = layout;
     this.settings = settings;
   }
 
@@ -120,12 +118,12 @@ final class OfflinePlanning {
       line.put("seconds", seconds);
       line.put("evaluations", result.evaluations());
       ClusterSpec group = found.collectives().cluster();
-      layout.putMemory(
+      PlanLine.putMemory(
           line, group, found.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes));
-      layout.putShards(line, new WorkloadTask(task.name(), task.tables(), group), found.shards());
-      layout.putReplication(line, found.replication(), cluster);
+      PlanLine.putShards(line, new WorkloadTask(task.name(), task.tables(), group), found.shards());
+      PlanLine.putReplication(line, found.replication(), cluster);
       List<CollectiveCodec> codecs = found.collectives().codecs();
-      layout.putCodecs(line, codecs);
+      PlanLine.putCodecs(line, codecs);
       compressed += codecs.isEmpty() ? 0 : 1;
       savedMs += codecs.stream().mapToDouble(CollectiveCodec::savedMs).sum();
       TableShapes.cacheMisses(task.tables(), found.shards(), group).stream()

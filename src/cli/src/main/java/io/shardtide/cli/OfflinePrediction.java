@@ -11,10 +11,8 @@ import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.plan.Shard;
 import io.shardtide.samples.WorkloadTask;
-import io.shardtide.torchrec.ImportedPlan;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ShardScope;
-import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.UsableMemory;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -24,44 +22,35 @@ import java.util.List;
 /** Predicts the steps of given plans, writes them, and reports on them. Single-use. */
 final class OfflinePrediction {
   private final PlanModels models;
-  private final PlanLayout layout;
   private final RangeWarnings warnings = new RangeWarnings();
   private boolean isSimulated;
   private int fitting;
   private double totalMs;
 
-  /**
-   * A plan to predict.
-   *
-   * @param task the workload, its tables with the kernels that the plan names
-   */
-  private record Given(WorkloadTask task, List<Shard> shards) {}
-
-  OfflinePrediction(PlanModels models, PlanLayout layout) {
+  OfflinePrediction(PlanModels models) {
     this.models = models;
-    this.layout = layout;
   }
 
   /**
    * Predicts the plans of tasks whose hardware has a model.
    *
-   * @param plans a file with a plan of TorchRec for each task, one a line
+   * @param plans a file with a plan for each task, one a line
    * @throws MalformedFileException if a line is no such plan of its task
    */
   void predict(List<WorkloadTask> tasks, Path plans, Path out) throws IOException {
-    List<Given> given = read(tasks, plans);
+    List<GivenPlan> given = read(tasks, plans);
     try (JsonLinesFile file = new JsonLinesFile(out)) {
-      for (Given plan : given) {
-        ObjectNode line = file.newLine().put("task", plan.task().name());
-        predict(plan.task(), plan.shards(), line);
+      for (GivenPlan plan : given) {
+        ObjectNode line = file.newLine().put("task", plan.workload().name());
+        predict(plan.workload(), plan.shards(), line);
         file.write(line);
       }
       file.complete();
     }
   }
 
-  private List<Given> read(List<WorkloadTask> tasks, Path plans) throws IOException {
-    List<Given> read = new ArrayList<>();
+  private List<GivenPlan> read(List<WorkloadTask> tasks, Path plans) throws IOException {
+    List<GivenPlan> read = new ArrayList<>();
     TextFiles.readLines(
         plans,
         line -> {
@@ -70,11 +59,9 @@ final class OfflinePrediction {
                 "there must be a plan for each of the %d workloads, got more"
                     .formatted(tasks.size()));
           }
-          WorkloadTask task = tasks.get(read.size());
-          ImportedPlan plan = ImportedPlan.parse(line);
-          List<Shard> shards = shards(task, plan);
-          List<TableSpec> tables = plan.tables(task.tables(), task.cluster());
-          read.add(new Given(new WorkloadTask(task.name(), tables, task.cluster()), shards));
+          GivenPlan plan = GivenPlan.parse(line, tasks.get(read.size()));
+          checkPredicted(plan);
+          read.add(plan);
         });
     if (read.size() < tasks.size()) {
       throw new MalformedFileException(
@@ -86,25 +73,15 @@ final class OfflinePrediction {
     return read;
   }
 
-  private List<Shard> shards(WorkloadTask task, ImportedPlan plan) {
-    plan.task()
-        .filter(name -> !name.equals(task.name()))
-        .ifPresent(
-            name -> {
-              throw new IllegalArgumentException(
-                  "task must be \"%s\", that of the same line of the workloads, got \"%s\""
-                      .formatted(Printable.of(task.name()), Printable.of(name)));
-            });
-    List<Shard> shards = plan.shards(task.tables(), task.cluster());
-    PlanModels.PlanModel model = models.of(task.cluster().hardware());
-    for (Shard shard : shards) {
+  private void checkPredicted(GivenPlan plan) {
+    PlanModels.PlanModel model = models.of(plan.workload().cluster().hardware());
+    for (Shard shard : plan.shards()) {
       if (shard.kind().scope() != ShardScope.DEVICE && !model.cost().predictsAllKinds()) {
         throw new IllegalArgumentException(
             "Table \"%s\" is %s; model %s lacks measured collectives, and predicts tables only whose shards have all rows"
                 .formatted(shard.table(), shard.kind().label(), model.cost().bundle().shown()));
       }
     }
-    return shards;
   }
 
   private void predict(WorkloadTask task, List<Shard> shards, ObjectNode line) {
@@ -136,8 +113,8 @@ final class OfflinePrediction {
               .formatted(fullest, loads.get(fullest).bytes(), memory.bytes(fullest)));
       line.put("bytes_short", bytesShort);
     }
-    layout.putMemory(line, cluster, loads.stream().mapToLong(DeviceLoad::bytes));
-    layout.putShards(line, task, shards);
+    PlanLine.putMemory(line, cluster, loads.stream().mapToLong(DeviceLoad::bytes));
+    PlanLine.putShards(line, task, shards);
   }
 
   private static long bytesShort(List<DeviceLoad> loads, UsableMemory memory, int device) {

@@ -4,7 +4,6 @@ import io.shardtide.client.PlanListener;
 import io.shardtide.client.PlanSubscriber;
 import io.shardtide.client.PlanUpdate;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.torchrec.TorchRecPlans;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
 import java.util.Optional;
@@ -23,18 +22,6 @@ import picocli.CommandLine.Parameters;
     subcommands = {PlanWhy.class, PlanMake.class, PlanEvaluate.class},
     footer = {"", "Example:", "  shardtide plan get ads"})
 final class PlanCommand {
-  /** Formats of a plan that earlier versions had in one option. */
-  enum WatchFormat {
-    /** For people. */
-    TEXT,
-    /** A ShardingPlan a line, in Avro's JSON encoding. */
-    JSON,
-    /**
-     * TorchRec's plan a line, with the arguments of its reshard where a plan was printed before.
-     */
-    TORCHREC
-  }
-
   @Command(
       name = "get",
       description =
@@ -45,7 +32,7 @@ final class PlanCommand {
       @Mixin ClusterOption on,
       @Parameters(paramLabel = "WORKLOAD", description = "Id of the workload.") String workload)
       throws Exception {
-    return watch(on, new TorchRecOption(), workload, null, true);
+    return watch(on, workload, true);
   }
 
   @Command(
@@ -55,17 +42,11 @@ final class PlanCommand {
       footer = {"", "Example:", "  shardtide plan watch ads"})
   int watch(
       @Mixin ClusterOption on,
-      @Mixin TorchRecOption torchRec,
       @Parameters(
               paramLabel = "WORKLOAD",
               arity = "0..1",
               description = "Only the plans of this workload.")
           String workload,
-      @Option(
-              names = "--format",
-              paramLabel = "NAME",
-              description = "torchrec: TorchRec's plan a line. Default: that of --output.")
-          WatchFormat format,
       @Option(
               names = "--once",
               description =
@@ -73,19 +54,13 @@ final class PlanCommand {
                       + " status 1.")
           boolean once)
       throws Exception {
-    boolean isText = format == null ? on.isText() : format == WatchFormat.TEXT;
-    TorchRecPlans torchRecPlans =
-        new TorchRecPlans(torchRec.target(format == WatchFormat.TORCHREC));
     JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
     try (SimulatedCosts costs = new SimulatedCosts(on.endpoint(), on::note)) {
       PlanPrinter printer =
           new PlanPrinter(
               on,
               once,
-              isText,
-              format == WatchFormat.TORCHREC
-                  ? update -> torchRec(torchRecPlans, update)
-                  : isText ? update -> text(update, costs) : update -> lines.write(update.plan()));
+              on.isText() ? update -> text(update, costs) : update -> lines.write(update.plan()));
       PlanSubscriber plans =
           PlanSubscriber.start(on.endpoint(), Optional.ofNullable(workload), printer);
       try {
@@ -97,14 +72,6 @@ final class PlanCommand {
       }
     }
     return 0;
-  }
-
-  private static String torchRec(TorchRecPlans plans, PlanUpdate update) {
-    return update
-        .previous()
-        .map(running -> plans.describe(update.plan(), running))
-        .orElseGet(() -> plans.describe(update.plan()))
-        .toString();
   }
 
   private static String text(PlanUpdate update, SimulatedCosts costs) {
@@ -122,9 +89,9 @@ final class PlanCommand {
     private final boolean isText;
     private final Function<PlanUpdate, String> shape;
 
-    PlanPrinter(PrintOption on, boolean once, boolean isText, Function<PlanUpdate, String> shape) {
+    PlanPrinter(PrintOption on, boolean once, Function<PlanUpdate, String> shape) {
       super(on.out(), on.err(), once);
-      this.isText = isText;
+      isText = on.isText();
       this.shape = shape;
     }
 

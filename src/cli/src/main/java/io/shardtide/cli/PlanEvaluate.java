@@ -10,7 +10,7 @@ import picocli.CommandLine.Option;
 /** Predicts the steps of given plans. */
 @Command(
     name = "evaluate",
-    description = "Predicts the steps of given plans of TorchRec, without Kafka.",
+    description = "Predicts the steps of given plans, without Kafka.",
     footer = {
       "",
       "Example:",
@@ -22,9 +22,10 @@ final class PlanEvaluate extends OfflinePlan {
       names = "--plans",
       required = true,
       paramLabel = "FILE",
-      description =
-          "For each workload a JSON object, one a line, as plan make --format torchrec writes"
-              + " them.")
+      description = {
+        "For each workload a JSON object, one a line, as plan make writes them.",
+        "shardtide-py convert makes them of plans of TorchRec."
+      })
   private Path plans;
 
   @Option(
@@ -36,11 +37,10 @@ final class PlanEvaluate extends OfflinePlan {
 
   @Override
   public Integer call() throws IOException {
-    PlanLayout layout = layout();
     try (PlanModels models = models(false)) {
       List<WorkloadTask> workloads =
-          workloads(layout, workload -> models.of(workload.cluster().hardware()));
-      OfflinePrediction prediction = new OfflinePrediction(models, layout);
+          workloads(workload -> models.of(workload.cluster().hardware()));
+      OfflinePrediction prediction = new OfflinePrediction(models);
       prediction.predict(workloads, plans, out);
       prediction.report(on, workloads.size(), out);
     }

@@ -51,24 +51,21 @@ final class PlanMake extends OfflinePlan {
         SearchSettingsBuilder.builder(SearchSettings.DEFAULTS)
             .evaluationsPerTable(evaluationsPerTable)
             .build();
-    PlanLayout layout = layout();
     try (PlanModels models = models(hardware.isGiven())) {
-      OfflinePlanning planning = new OfflinePlanning(models, layout, settings);
+      OfflinePlanning planning = new OfflinePlanning(models, settings);
       if (hardware.isGiven()) {
-        return compare(planning, layout, hardware.with(models));
+        return compare(planning, hardware.with(models));
       }
       List<WorkloadTask> workloads =
-          workloads(layout, workload -> models.of(workload.cluster().hardware()));
+          workloads(workload -> models.of(workload.cluster().hardware()));
       int feasible = planning.plan(workloads, out);
       planning.report(on, workloads.size(), out);
       return feasible > 0 ? 0 : 1;
     }
   }
 
-  private int compare(OfflinePlanning planning, PlanLayout layout, List<NamedHardware> all)
-      throws IOException {
-    List<WorkloadTask> workloads =
-        workloads(layout, workload -> all.forEach(one -> one.check(workload)));
+  private int compare(OfflinePlanning planning, List<NamedHardware> all) throws IOException {
+    List<WorkloadTask> workloads = workloads(workload -> all.forEach(one -> one.check(workload)));
     HardwareComparison comparison = new HardwareComparison(hardware.mustFit());
     planning.compare(workloads, all, Optional.ofNullable(out), comparison);
     planning.printWarnings(on);

@@ -70,10 +70,10 @@ final class Printed {
    * longer than a line.
    */
   static List<String> wrap(String text, int width) {
-    return Pattern.compile("(.{1,%1$d})(?: |$)|.{%1$d}".formatted(width))
+    return Pattern.compile("(.{1,%1$d})(?: |\\z)|.{%1$d}".formatted(width), Pattern.DOTALL)
         .matcher(text.strip().replaceAll("\\s+", " "))
         .results()
-        .map(line -> line.group().stripTrailing())
+        .map(line -> line.group(1) == null ? line.group() : line.group(1))
         .toList();
   }
 

@@ -18,6 +18,11 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /** Answers wrong usage with a line that names the problem and one that points to the help. */
 final class UsageErrors implements IParameterExceptionHandler {
+  /** Options that plans for TorchRec had up to version 0.2. */
+  private static final Pattern OF_TORCHREC =
+      Pattern.compile(
+          "--(format|module|devices-per-node|devices-per-host|kernel|processor|reshardable)(=.*)?");
+
   private static final Pattern EXPECTED =
       Pattern.compile("(?<=expected one of )(\\[[A-Z_, ]*\\])(?= \\(case-insensitive)");
 
@@ -73,6 +78,10 @@ final class UsageErrors implements IParameterExceptionHandler {
 
   private static String problem(List<String> unmatched, CommandSpec command) {
     String first = unmatched.get(0);
+    if (OF_TORCHREC.matcher(first).matches() && name(command).startsWith("plan ")) {
+      return "there is no option %s; -o says how to print, and shardtide-py convert writes plans for TorchRec"
+          .formatted(first);
+    }
     if (first.startsWith("--report") && name(command).equals("model evaluate")) {
       return "there is no option --report; the text has its tables, and -o json their numbers";
     }

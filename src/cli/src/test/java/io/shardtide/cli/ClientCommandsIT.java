@@ -77,7 +77,7 @@ class ClientCommandsIT {
   }
 
   private static ClientCommandResult watched(String workload, String format) {
-    return run("watch", "--once", "--workload", workload, "--format", format);
+    return run("watch", "--once", "--workload", workload, "--output", format);
   }
 
   @Test
@@ -130,9 +130,6 @@ class ClientCommandsIT {
     ShardingPlan plan =
         new JsonLines<>(Codec.SHARDING_PLAN).read(watched("typed", "json").out().strip());
     assertThat(plan.workloadId()).isEqualTo("typed");
-    assertThat(watched("typed", "torchrec").out())
-        .contains("\"a\"", "\"b\"", "\"sharding_type\"", "\"rank:0/cuda:0\"");
-    assertThat(run("watch", "--once", "--module", "m").err()).contains("--format torchrec");
   }
 
   /** Returns the rows of a table in the latest plan; 0 if that is older than the table. */

@@ -1,15 +1,12 @@
 package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.plan.CollectiveCodec;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Samples;
-import io.shardtide.torchrec.Target;
-import io.shardtide.torchrec.TorchRecPlans;
 import io.shardtide.workload.CommCodec;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.ShardScope;
@@ -38,36 +35,11 @@ class CodecTextsTest {
   }
 
   @Test
-  void torchrec_gets_the_names_by_scope_and_direction() throws Exception {
-    ObjectNode node = json.createObjectNode();
-    TorchRecPlans plans = new TorchRecPlans(Target.DEFAULT);
-    plans.putCodecs(node, List.of());
-    assertThat(node).isEmpty();
-    plans.putCodecs(node, CODECS.subList(0, 2));
-    assertThat(node)
-        .isEqualTo(
-            json.readTree(
-                """
-                {"qcomms":{"device":{"forward":"fp16","backward":"bf16"}}}
-                """));
-  }
-
-  @Test
-  void what_torchrec_does_not_send_in_a_scope_is_refused() {
-    TorchRecPlans plans = new TorchRecPlans(Target.DEFAULT);
-    assertThatThrownBy(() -> plans.putCodecs(json.createObjectNode(), CODECS))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessage(
-            "The collectives of scope cluster have codec fp8, which TorchRec does not send there on cuda; must be one of fp32, fp16, bf16: plan again without codec fp8");
-  }
-
-  @Test
   void a_line_of_a_plans_file_has_the_codecs() throws Exception {
     ObjectNode node = json.createObjectNode();
-    PlanLayout layout = new PlanLayout.ByTable();
-    layout.putCodecs(node, List.of());
+    PlanLine.putCodecs(node, List.of());
     assertThat(node).isEmpty();
-    layout.putCodecs(node, CODECS.subList(2, 3));
+    PlanLine.putCodecs(node, CODECS.subList(2, 3));
     assertThat(node)
         .isEqualTo(
             json.readTree(

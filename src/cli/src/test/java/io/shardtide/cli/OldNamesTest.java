@@ -27,7 +27,7 @@ class OldNamesTest {
           publish --upsert name=a,rows=1 --cluster devices=2 --workload=w | workload apply w --upsert name=a,rows=1 --cluster devices=2
           publish --resize a=5 --workload w --resize b=6 --resize-reason full | table resize w a=5 b=6 --reason full
           publish --workload w --delete=over --json | workload delete w --reason=over -o=json
-          watch --workload w --once --format json | plan watch w --once --format json
+          watch --workload w --once | plan watch w --once
           plan --workloads w --out o --json | plan make -f w --out o -o=json
           plan --workloads w --hardware h200 --json | plan make -f w --hardware h200 -o=jsonl
           plan --workloads w --predict p --out o | plan evaluate -f w --plans p --out o

@@ -212,17 +212,15 @@ class PlanHardwareTest {
         .contains("--model must be of different hardware, got \"simulated\" twice");
   }
 
-  /** A plan in TorchRec's layout is one that predicts again. */
   @Test
-  void plans_for_torchrec_name_their_hardware_and_are_read_again() throws IOException {
+  void plans_name_their_hardware_and_are_read_again() throws IOException {
     Path workloads = write("w.jsonl", task("a", "h200", 16 * GIB, 0));
-    Path torchRec = folder.resolve("torchrec.jsonl");
-    assertThat(
-            plan(workloads, "h200", "--format", "torchrec", "--out", torchRec.toString(), "--json"))
+    Path planned = folder.resolve("planned.jsonl");
+    assertThat(plan(workloads, "h200", "--out", planned.toString(), "--json"))
         .as(err.toString())
         .isZero();
     double predictedMs = printed().get(0).at("/plan/predictedMs").doubleValue();
-    assertThat(Files.readString(torchRec)).startsWith("{\"task\":\"a\",\"hardware\":\"h200\"");
+    assertThat(Files.readString(planned)).startsWith("{\"task\":\"a\",\"hardware\":\"h200\"");
     Path again = folder.resolve("again.jsonl");
     assertThat(
             run(
@@ -230,7 +228,7 @@ class PlanHardwareTest {
                 "--workloads",
                 workloads.toString(),
                 "--predict",
-                torchRec.toString(),
+                planned.toString(),
                 "--out",
                 again.toString()))
         .as(err.toString())

@@ -385,8 +385,12 @@ class PlanWorkloadsTest {
       quoteCharacter = '`',
       textBlock =
           """
-          plan --workloads w --out o --format torchrec --devices-per-node 4 | --devices-per-node must be left out: the workload's cluster says it
-          plan --workloads w --out o --kernel dense         | --reshardable need --format torchrec
+          plan --workloads w --out o --format torchrec      | there is no option --format; -o says how to print, and shardtide-py convert writes plans for TorchRec
+          plan --workloads w --out o --format=torchrec      | shardtide-py convert writes plans for TorchRec
+          plan --workloads w --out o --devices-per-node 4   | shardtide-py convert writes plans for TorchRec
+          plan make -f w --out o --kernel dense             | shardtide-py convert writes plans for TorchRec
+          watch --once --module m                           | shardtide-py convert writes plans for TorchRec
+          plan watch w --reshardable                        | shardtide-py convert writes plans for TorchRec
           plan evaluate --out o                             | plan evaluate needs -f FILE --plans FILE
           plan --workloads w --out o --predict p --evaluations-per-table 9 | there is no option --evaluations-per-table
           plan --workloads w --out o --evaluations-per-table 0 | evaluationsPerTable must be 1 to 10000000, got 0

@@ -16,8 +16,8 @@ import io.shardtide.testing.LocalPlanner;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.Python;
 import io.shardtide.testing.TestModels;
-import io.shardtide.torchrec.Target;
-import io.shardtide.torchrec.TorchRecPlans;
+import io.shardtide.wire.Codec;
+import io.shardtide.wire.JsonLines;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.WorkloadChange;
 import java.io.BufferedReader;
@@ -159,8 +159,9 @@ class PythonTorchRecIT {
         .endsWith("Check the prefix");
   }
 
+  /** Of the log, and as plan watch prints it. */
   @Test
-  void python_and_java_describe_a_plan_alike() throws Exception {
+  void a_plan_has_one_description_wherever_it_comes_from() throws Exception {
     client.publish(
         change(
             "described",
@@ -184,10 +185,12 @@ class PythonTorchRecIT {
     for (String line : described.out().lines().toList()) {
       found.add(json.readTree(line));
     }
-    assertThat(found)
-        .contains(
-            json.readTree(
-                json.writeValueAsString(new TorchRecPlans(Target.DEFAULT).describe(plan))));
+    Path printed = data.resolve("printed.jsonl");
+    Files.writeString(printed, new JsonLines<>(Codec.SHARDING_PLAN).write(plan));
+    Python.Ended converted =
+        Python.run(data, "-m", "shardtide.torchrec.convert", printed.toString());
+    assertThat(converted.status()).as(converted.err()).isZero();
+    assertThat(found).contains(json.readTree(converted.out()));
   }
 
   /** A model goes from plan to plan between steps and reports it; it rejects what it cannot run. */

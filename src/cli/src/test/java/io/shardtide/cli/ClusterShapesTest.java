@@ -1,4 +1,4 @@
-package io.shardtide.torchrec;
+package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -11,6 +11,7 @@ import io.shardtide.models.ModelFiles;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.Shard;
+import io.shardtide.samples.WorkloadTask;
 import io.shardtide.search.LocalSearch;
 import io.shardtide.search.problem.SearchProblem;
 import io.shardtide.search.problem.SearchResult;
@@ -41,8 +42,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Clusters as they are: nodes of 1, 3, 6 or 7 devices, the last of which may be smaller, and
- * devices of unequal memory. Tables of all kinds are planned, converted for TorchRec, read again
- * and predicted.
+ * devices of unequal memory. Tables of all kinds are planned, written, read again and predicted.
  */
 class ClusterShapesTest {
   private static final ModelBundle BUNDLE = ModelFiles.shippedForNodes();
@@ -69,7 +69,7 @@ class ClusterShapesTest {
     return new SearchProblem(TOWERS.predict(tables, cluster), cluster, MODEL, PlanShards.NONE);
   }
 
-  /** Each device within its own memory; what TorchRec gets is what was planned and predicted. */
+  /** Each device within its own memory; what is written is what was planned and predicted. */
   private static void check(SearchProblem problem, SearchResult.Found found) {
     ClusterSpec cluster = problem.cluster();
     List<TableSpec> tables = problem.tables().stream().map(TablePrediction::table).toList();
@@ -78,23 +78,17 @@ class ClusterShapesTest {
           .as("device %d", d)
           .isLessThanOrEqualTo(cluster.usableMemory().bytes(d));
     }
-    Target target = Target.DEFAULT.withNodesOf(cluster);
-    ObjectNode exported =
-        new TorchRecPlans(target)
-            .describe(
-                new ObjectMapper().createObjectNode(),
-                found.shards(),
-                List.of(),
-                cluster.devices(),
-                table -> true);
-    List<Shard> read = ImportedPlan.parse(exported.toString()).shards(tables, cluster);
+    WorkloadTask task = new WorkloadTask("w", tables, cluster);
+    ObjectNode line = new ObjectMapper().createObjectNode();
+    PlanLine.putShards(line, task, found.shards());
+    List<Shard> read = GivenPlan.parse(line.toString(), task).shards();
     assertThat(read).isEqualTo(found.shards().stream().sorted(Shard.ORDER).toList());
     assertThat(StepCosts.of(problem.tables(), read, cluster, MODEL).predictedMs())
         .isEqualTo(found.predictedMs());
   }
 
   @Property(tries = 15)
-  void tables_of_all_kinds_are_planned_converted_and_predicted(
+  void tables_of_all_kinds_are_planned_written_and_predicted(
       @ForAll long seed, @ForAll @IntRange(min = 1, max = 3) int nodes) {
     Random random = new Random(seed);
     int perNode = new int[] {1, 3, 6, 7}[random.nextInt(4)];
