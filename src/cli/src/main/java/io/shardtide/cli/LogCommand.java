@@ -1,7 +1,6 @@
 package io.shardtide.cli;
 
 import io.shardtide.replay.Export;
-import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.RefusedException;
 import io.shardtide.replay.WithoutPools;
 import java.io.IOException;
@@ -44,12 +43,12 @@ final class LogCommand {
     long[] read = {0};
     long[] size = {0};
     try (LateBar bar = on.bar("Exporting");
-        ClusterOption.Connection connection =
-            on.connect(Optional.ofNullable(workload), () -> bar.show(++read[0], size[0]))) {
-      size[0] = connection.records().size();
-      LogRecords records =
-          workload == null ? connection.records() : new WithoutPools(connection.records());
-      Map<String, Integer> counts = Export.write(records, folder);
+        KafkaLogRecords records =
+            KafkaLogRecords.open(
+                on.endpoint(), Optional.ofNullable(workload), () -> bar.show(++read[0], size[0]))) {
+      size[0] = records.size();
+      Map<String, Integer> counts =
+          Export.write(workload == null ? records : new WithoutPools(records), folder);
       if (counts.isEmpty()) {
         throw new RefusedException(
             "The cluster has no events%s: nothing was written"
@@ -59,7 +58,7 @@ final class LogCommand {
                         : " of workload \"%s\"".formatted(workload)));
       }
       bar.end();
-      connection.records().notes().forEach(note -> on.note("note: " + note));
+      records.notes().forEach(note -> on.note("note: " + note));
       on.print(
           counts,
           () ->

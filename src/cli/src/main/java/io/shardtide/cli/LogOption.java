@@ -48,10 +48,11 @@ final class LogOption extends ClusterOption {
     super.check();
     long[] read = {0};
     try (bar;
-        Connection connection = connect(workload, () -> bar.show(++read[0], 0))) {
-      T result = use.of(connection.records());
+        KafkaLogRecords records =
+            KafkaLogRecords.open(endpoint(), workload, () -> bar.show(++read[0], 0))) {
+      T result = use.of(records);
       bar.end();
-      connection.records().notes().forEach(note -> note("note: " + note));
+      records.notes().forEach(note -> note("note: " + note));
       return result;
     }
   }
