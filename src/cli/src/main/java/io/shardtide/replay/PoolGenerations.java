@@ -85,7 +85,7 @@ final class PoolGenerations {
               event.eventId(),
               Optional.of(event.source()),
               Optional.of(event.occurredAt()),
-              PoolUpdateTexts.describe(before, event)));
+              ChangeTexts.describe(before, event)));
     }
     return between;
   }

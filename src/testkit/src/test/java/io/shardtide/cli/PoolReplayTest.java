@@ -285,7 +285,7 @@ class PoolReplayTest {
         .contains(" allocations of this generation: the first follows from events, ")
         .contains("claims that wait:\n  nobody has no predicted throughput yet\n")
         .contains("events that no allocation covers yet:\n  generation 5: event ")
-        .contains("late claims 2 to 4 devices, weight 1.0, priority 0")
+        .contains("late claims least devices 2, most devices 4, weight 1, priority 0")
         .contains("  late waits: it has no predicted throughput yet");
   }
 
