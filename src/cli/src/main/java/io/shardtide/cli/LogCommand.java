@@ -3,7 +3,7 @@ package io.shardtide.cli;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.RefusedException;
-import io.shardtide.replay.WithoutPools;
+import io.shardtide.replay.SomeRecords;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
@@ -48,7 +48,8 @@ final class LogCommand {
             on.connect(Optional.ofNullable(workload), () -> bar.show(++read[0], size[0]))) {
       size[0] = connection.records().size();
       LogRecords records =
-          workload == null ? connection.records() : new WithoutPools(connection.records());
+          new SomeRecords(
+              connection.records(), kind -> workload == null || !kind.isOfPools(), of -> of);
       Map<String, Integer> counts = Export.write(records, folder);
       if (counts.isEmpty()) {
         throw new RefusedException(

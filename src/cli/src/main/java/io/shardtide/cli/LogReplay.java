@@ -12,12 +12,11 @@ import io.shardtide.replay.AllocationReplay;
 import io.shardtide.replay.ExportFolder;
 import io.shardtide.replay.ForecastReplay;
 import io.shardtide.replay.LogRecords;
-import io.shardtide.replay.OtherClusters;
-import io.shardtide.replay.Recomputed;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayScope;
+import io.shardtide.replay.SomeRecords;
 import io.shardtide.replay.WhatIf;
 import io.shardtide.samples.RecordText;
 import io.shardtide.wire.Codec;
@@ -227,47 +226,23 @@ final class LogReplay implements Callable<Integer> {
             String.join(", ", models.keySet().stream().map(CanonicalHash::shown).toList()));
       }
     }
-    ReplayResult result =
+    ReplayView view = new ReplayView();
+    ReplayResult plans =
         planning(
             bar ->
                 new Replay(records, scope, models, TensorFlowTowers::new, bar::show)
                     .run(repredict));
-    console.print(new ReplayView().show(result));
-    write(result.plans());
-    boolean hasEqualAllocations = replayAllocations(records);
-    boolean hasEqualForecasts = replayForecasts(records);
-    return result.isEqual() && hasEqualAllocations && hasEqualForecasts ? 0 : 1;
-  }
-
-  /** Returns whether all recorded allocations of pools are equal. */
-  private boolean replayAllocations(LogRecords records) throws IOException {
-    if (workload != null) {
-      return true;
+    console.print(view.showPlans(plans));
+    write(plans.plans());
+    boolean isEqual = plans.isEqual();
+    if (workload == null) {
+      ReplayResult allocations = AllocationReplay.run(records);
+      console.print(view.show(allocations, "allocations", "allocation", "pool "));
+      isEqual &= allocations.isEqual();
     }
-    if (!records.has(RecordKind.ALLOCATIONS)) {
-      if (records.has(RecordKind.POOL_CHANGES) || !records.has(RecordKind.PLANS)) {
-        log.out().println("note: allocations of pools are not recorded, and not recomputed");
-      }
-      return true;
-    }
-    Recomputed result = AllocationReplay.run(records);
-    log.out().print(new ReplayView().showAllocations(result));
-    return result.isEqual();
-  }
-
-  /** Returns whether all recorded forecasts of hashed tables are equal. */
-  private boolean replayForecasts(LogRecords records) throws IOException {
-    if (!records.has(RecordKind.FORECASTS)) {
-      return true;
-    }
-    if (!records.has(RecordKind.FILLS) || !records.has(RecordKind.PREDICTIONS)) {
-      log.out()
-          .println("note: reports or predictions are not recorded: forecasts are not recomputed");
-      return true;
-    }
-    Recomputed result = ForecastReplay.run(records, Optional.ofNullable(workload));
-    log.out().print(new ReplayView().showForecasts(result));
-    return result.isEqual();
+    ReplayResult forecasts = ForecastReplay.run(records, Optional.ofNullable(workload));
+    console.print(view.show(forecasts, "forecasts", "forecasts after report", ""));
+    return isEqual && forecasts.isEqual() ? 0 : 1;
   }
 
   /**
@@ -308,13 +283,18 @@ final class LogReplay implements Callable<Integer> {
             && original != null
             && !Files.isSameFile(
                 folder.file(RecordKind.EVENTS), ExportFolder.of(original).file(RecordKind.EVENTS));
-    LogRecords planned = otherCluster == null ? records : new OtherClusters(records, this::changed);
-    boolean isPredicted = !edited && model == null && WhatIf.isPredicted(planned);
-    WhatIf.WhatIfSettings whatIfSettings =
+    boolean isPredicted =
+        otherCluster == null && !edited && model == null && WhatIf.isPredicted(records);
+    LogRecords planned =
+        new SomeRecords(
+            records,
+            kind -> isPredicted || !kind.equals(RecordKind.PREDICTIONS),
+            otherCluster == null ? cluster -> cluster : this::changed);
+    WhatIf.WhatIfSettings wanted =
         new WhatIf.WhatIfSettings(
-            recorded, planned, isPredicted, scope, models(recorded), slow(), this::changed);
+            recorded, planned, scope, models(recorded), slow(), this::changed);
     WhatIf.WhatIfResult result =
-        planning(bar -> WhatIf.run(whatIfSettings, TensorFlowTowers::new, bar::show));
+        planning(bar -> WhatIf.run(wanted, TensorFlowTowers::new, bar::show));
     write(result.plans());
     log.out().print(new ReplayView().show(result, isPredicted));
     return 0;

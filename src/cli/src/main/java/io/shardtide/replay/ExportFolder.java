@@ -85,6 +85,9 @@ public final class ExportFolder implements LogRecords {
 
   @Override
   public <V> void read(RecordKind<V> kind, Consumer<? super V> each) throws IOException {
+    if (!has(kind)) {
+      return;
+    }
     Path file = file(kind);
     JsonLines<V, ?> lines = new JsonLines<>(kind.type().codec());
     int number = 0;
