@@ -60,6 +60,8 @@ import picocli.CommandLine.Parameters;
       "  shardtide log replay backup --what-if --set paybackSteps=10000"
     })
 final class LogReplay implements Callable<Integer> {
+  private static final String PLANNING = "Planning";
+
   @Mixin private LogOption log;
 
   @Parameters(
@@ -151,7 +153,7 @@ final class LogReplay implements Callable<Integer> {
   public Integer call() throws IOException {
     check();
     ReplayScope scope = new ReplayScope(Optional.ofNullable(workload), from, to);
-    ExportFolder folder = path == null ? null : LogOption.export(path);
+    ExportFolder folder = path == null ? null : ExportFolder.of(path);
     if (folder != null && out != null) {
       log.checkOutput(out, folder.paths(), "those of the export");
     }
@@ -203,9 +205,7 @@ final class LogReplay implements Callable<Integer> {
   }
 
   private void requireEvents(LogRecords records) throws IOException {
-    boolean[] any = {false};
-    records.read(RecordKind.EVENTS, event -> any[0] = true);
-    if (!any[0]) {
+    if (records.all(RecordKind.EVENTS, event -> true).isEmpty()) {
       throw new IllegalArgumentException(
           path + " holds no events, expected one WorkloadChange per line, in Avro's JSON encoding");
     }
@@ -227,11 +227,10 @@ final class LogReplay implements Callable<Integer> {
       }
     }
     ReplayView view = new ReplayView();
-    ReplayResult plans =
-        planning(
-            bar ->
-                new Replay(records, scope, models, TensorFlowTowers::new, bar::show)
-                    .run(repredict));
+    ReplayResult plans;
+    try (LateBar bar = log.bar(PLANNING)) {
+      plans = new Replay(records, scope, models, TensorFlowTowers::new, bar::show).run(repredict);
+    }
     console.print(view.showPlans(plans));
     write(plans.plans());
     boolean isEqual = plans.isEqual();
@@ -277,12 +276,12 @@ final class LogReplay implements Callable<Integer> {
 
   private int whatIf(LogRecords records, ExportFolder folder, ReplayScope scope)
       throws IOException {
-    LogRecords recorded = original == null ? records : ExportFolder.of(original);
+    ExportFolder other = original == null ? null : ExportFolder.of(original);
+    LogRecords recorded = other == null ? records : other;
     boolean edited =
         folder != null
-            && original != null
-            && !Files.isSameFile(
-                folder.file(RecordKind.EVENTS), ExportFolder.of(original).file(RecordKind.EVENTS));
+            && other != null
+            && !Files.isSameFile(folder.file(RecordKind.EVENTS), other.file(RecordKind.EVENTS));
     boolean isPredicted =
         otherCluster == null && !edited && model == null && WhatIf.isPredicted(records);
     LogRecords planned =
@@ -293,8 +292,10 @@ final class LogReplay implements Callable<Integer> {
     WhatIf.WhatIfSettings wanted =
         new WhatIf.WhatIfSettings(
             recorded, planned, scope, models(recorded), slow(), this::changed);
-    WhatIf.WhatIfResult result =
-        planning(bar -> WhatIf.run(wanted, TensorFlowTowers::new, bar::show));
+    WhatIf.WhatIfResult result;
+    try (LateBar bar = log.bar(PLANNING)) {
+      result = WhatIf.run(wanted, TensorFlowTowers::new, bar::show);
+    }
     write(result.plans());
     log.out().print(new ReplayView().show(result, isPredicted));
     return 0;
@@ -313,17 +314,5 @@ final class LogReplay implements Callable<Integer> {
       file.complete();
     }
     log.out().printf("%,d plans written to %s%n", plans.size(), out);
-  }
-
-  /** What takes long, and shows how far it is. */
-  @FunctionalInterface
-  private interface Planning<T> {
-    T with(LateBar bar) throws IOException;
-  }
-
-  private <T> T planning(Planning<T> work) throws IOException {
-    try (LateBar bar = log.bar("Planning")) {
-      return work.with(bar);
-    }
   }
 }

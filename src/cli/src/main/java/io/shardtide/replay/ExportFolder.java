@@ -33,27 +33,25 @@ public final class ExportFolder implements LogRecords {
     this.directory = directory;
   }
 
-  /** Returns the export in a folder; its events are in {@code events.jsonl}. */
-  public static ExportFolder of(Path directory) {
-    return new ExportFolder(directory.resolve(RecordKind.EVENTS.file()), directory);
-  }
-
   /**
-   * Returns an events file and the other exported files in its folder.
+   * Returns the export in a folder, with {@code events.jsonl}, or that of an events file and the
+   * other exported files beside it.
    *
-   * @throws NoSuchFileException if the file does not exist
-   * @throws MalformedFileException if it is not a regular file
+   * @throws NoSuchFileException if there is neither
+   * @throws MalformedFileException if it is no regular file
    */
-  public static ExportFolder beside(Path events) throws IOException {
-    if (!Files.exists(events)) {
-      throw new NoSuchFileException(events.toString());
+  public static ExportFolder of(Path path) throws IOException {
+    if (Files.isDirectory(path)) {
+      return new ExportFolder(path.resolve(RecordKind.EVENTS.file()), path);
     }
-    if (!Files.isRegularFile(events)) {
+    if (!Files.exists(path)) {
+      throw new NoSuchFileException(path.toString());
+    }
+    if (!Files.isRegularFile(path)) {
       throw new MalformedFileException(
-          events, 0, "it must be a regular file, such as events.jsonl of an export");
+          path, 0, "it must be a regular file, such as events.jsonl of an export");
     }
-    Path parent = events.getParent();
-    return new ExportFolder(events, parent == null ? Path.of("") : parent);
+    return new ExportFolder(path, path.toAbsolutePath().getParent());
   }
 
   /** Returns the file of a kind of record. */

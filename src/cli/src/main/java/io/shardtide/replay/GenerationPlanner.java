@@ -17,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.TreeSet;
 
 /** The tables of workloads as predicted, and plans of single generations. */
@@ -50,8 +51,8 @@ final class GenerationPlanner {
   }
 
   /** Returns the tables of a workload, by name. */
-  List<VersionedPrediction> tables(String workloadId) {
-    return List.copyOf(store.tables().range(workloadId).values());
+  SortedMap<String, VersionedPrediction> tables(String workloadId) {
+    return store.tables().range(workloadId);
   }
 
   /**

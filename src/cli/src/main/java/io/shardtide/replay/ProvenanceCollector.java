@@ -1,11 +1,9 @@
 package io.shardtide.replay;
 
-import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.ShardingPlan;
@@ -15,8 +13,6 @@ import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -34,8 +30,8 @@ public final class ProvenanceCollector {
   private final Optional<ShardingPlan> previous;
   private final List<PlanProvenance.ProvenanceEvent> events = new ArrayList<>();
   private final TreeSet<String> predictedTables = new TreeSet<>();
-  private Map<String, TablePrediction> before = Map.of();
-  private Map<String, TablePrediction> now = Map.of();
+  private Map<String, VersionedPrediction> before = Map.of();
+  private Map<String, VersionedPrediction> now = Map.of();
   private Optional<ClusterSpec> cluster = Optional.empty();
 
   /** The last event with which a pool set the workload's devices. */
@@ -201,7 +197,7 @@ public final class ProvenanceCollector {
   private void collect(
       List<CostPredictions> group,
       List<GenerationHistory.Applied> applied,
-      Collection<VersionedPrediction> tables) {
+      Map<String, VersionedPrediction> tables) {
     CostPredictions first = group.get(0);
     boolean isNew = isNew(first.generation());
     if (isNew
@@ -234,10 +230,10 @@ public final class ProvenanceCollector {
       }
     }
     if (previous.isPresent() && isOf(first, previous.get())) {
-      before = byName(tables);
+      before = tables;
     }
     if (isOf(first, plan)) {
-      now = byName(tables);
+      now = tables;
       cluster = Optional.of(first.cluster());
       isComplete = true;
     }
@@ -247,30 +243,20 @@ public final class ProvenanceCollector {
     return part.generation() == plan.generation() && part.modelId().equals(plan.origin().modelId());
   }
 
-  private static Map<String, TablePrediction> byName(Collection<VersionedPrediction> tables) {
-    Map<String, TablePrediction> byName = new HashMap<>();
-    tables.forEach(t -> byName.put(t.prediction().table().name(), t.prediction()));
-    return byName;
-  }
-
   /** Returns what changed; with another number of devices, tables are predicted again. */
   private List<PlanProvenance.ProvenanceTable> tables(Map<String, ModelBundle> models) {
     List<PlanProvenance.ProvenanceTable> tables = new ArrayList<>();
+    predictedTables.retainAll(now.keySet());
     for (String name : predictedTables) {
-      TablePrediction prediction = now.get(name);
-      if (prediction == null) {
-        continue;
-      }
-      TablePrediction earlier = previous.isPresent() ? before.get(name) : null;
-      OptionalDouble aloneMs = aloneMs(models, plan.origin().modelId(), prediction);
+      TableSpec table = now.get(name).prediction().table();
+      OptionalDouble aloneMs = aloneMs(models, plan, now.get(name));
+      VersionedPrediction earlier = before.get(name);
       OptionalDouble beforeMs =
-          previous
-              .map(p -> aloneMs(models, p.origin().modelId(), earlier))
-              .orElse(OptionalDouble.empty());
+          earlier == null ? OptionalDouble.empty() : aloneMs(models, previous.get(), earlier);
       // Splits over devices are predicted again when the number of devices changes.
-      boolean isSame = earlier != null && earlier.table().equals(prediction.table());
+      boolean isSame = earlier != null && earlier.prediction().table().equals(table);
       if (!isSame || !aloneMs.equals(beforeMs)) {
-        tables.add(new PlanProvenance.ProvenanceTable(prediction.table(), aloneMs, beforeMs));
+        tables.add(new PlanProvenance.ProvenanceTable(table, aloneMs, beforeMs));
       }
     }
     return tables;
@@ -279,24 +265,26 @@ public final class ProvenanceCollector {
   /** A constraint that refers to a table that is not there has no effect. */
   private List<PlanProvenance.SharedDevices> shared() {
     List<PlanProvenance.SharedDevices> shared = new ArrayList<>();
-    for (String name : new TreeSet<>(now.keySet())) {
-      now.get(name)
-          .table()
-          .constraints()
-          .sameDevicesAs()
-          .filter(now::containsKey)
-          .ifPresent(other -> shared.add(new PlanProvenance.SharedDevices(name, other)));
-    }
+    now.forEach(
+        (name, table) ->
+            table
+                .prediction()
+                .table()
+                .constraints()
+                .sameDevicesAs()
+                .filter(now::containsKey)
+                .ifPresent(other -> shared.add(new PlanProvenance.SharedDevices(name, other))));
     return shared;
   }
 
   private static OptionalDouble aloneMs(
-      Map<String, ModelBundle> models, String modelId, TablePrediction prediction) {
-    if (prediction == null || !models.containsKey(modelId)) {
+      Map<String, ModelBundle> models, ShardingPlan of, VersionedPrediction table) {
+    ModelBundle model = models.get(of.origin().modelId());
+    if (model == null) {
       return OptionalDouble.empty();
     }
-    CostEvaluator evaluator = new CostModel(models.get(modelId)).evaluator();
-    TableSpec table = prediction.table();
-    return OptionalDouble.of(evaluator.aloneMs(table, prediction.tower(table.columns())));
+    TableSpec spec = table.prediction().table();
+    return OptionalDouble.of(
+        new CostModel(model).evaluator().aloneMs(spec, table.prediction().tower(spec.columns())));
   }
 }

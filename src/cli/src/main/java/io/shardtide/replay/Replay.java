@@ -242,7 +242,7 @@ public final class Replay {
             origin.firstGeneration(),
             new PredictedGeneration(
                 part.generation(), part.source(), part.modelId(), part.cluster()),
-            planner.tables(plan.workloadId()),
+            List.copyOf(planner.tables(plan.workloadId()).values()),
             running,
             origin.effort(),
             origin.settings(),

@@ -25,7 +25,6 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.RandomEvents;
 import io.shardtide.topology.PoolLog;
-import io.shardtide.wire.Extension;
 import io.shardtide.workload.CanonicalHash;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -110,7 +109,7 @@ class PoolReplayTest {
         .contains(", events, allocations, throughput-curves, pool-changes, models, in ")
         .contains("%d equal, 0 differ".formatted(log.all(RecordKind.PLANS).size()))
         .contains("%d allocations equal, 0 differ, 0 not".formatted(allocations().size()));
-    for (RecordKind<?> kind : RecordKind.of(Extension.POOLS)) {
+    for (RecordKind<?> kind : RecordKind.ALL.stream().filter(RecordKind::isOfPools).toList()) {
       assertThat(Files.readAllLines(folder.resolve(kind.file()))).hasSameSizeAs(log.all(kind));
     }
   }
@@ -119,7 +118,7 @@ class PoolReplayTest {
   void a_log_without_pools_has_no_files_of_them() throws IOException {
     Map<String, Integer> counts =
         Export.write(new RandomEvents(7, RandomEvents.BURSTS, "feed").go(3).records(), folder);
-    for (RecordKind<?> kind : RecordKind.of(Extension.POOLS)) {
+    for (RecordKind<?> kind : RecordKind.ALL.stream().filter(RecordKind::isOfPools).toList()) {
       assertThat(folder.resolve(kind.file())).as("an earlier export's").doesNotExist();
       assertThat(counts).doesNotContainKey(kind.name());
     }
