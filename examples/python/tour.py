@@ -13,7 +13,7 @@ from typing import Any
 
 from shardtide.events import workload_change
 from shardtide.log import Accepted, Log, PlanSubscriber, Rejected, TrainerReports, WorkloadPublisher
-from shardtide.log.__main__ import show
+from shardtide.log.__main__ import text
 
 TOUR = "python-tour"
 PLAN_SECONDS = 60
@@ -71,7 +71,7 @@ def tour(log: Log) -> None:
         tables = [table("users", 2_000_000, 64, 20.0), table("items", 500_000, 32, 40.0)]
         outcome = publisher.publish_and_wait(change(cluster(2), *tables))
         plan = planned(plans, outcome)
-        show(plan)
+        print(text(plan), flush=True)
 
         # A trainer adopts the plan. Until it adopts another one, each new plan starts from this one.
         reports.adopted(plan["planId"], step=100)
@@ -80,7 +80,7 @@ def tour(log: Log) -> None:
         for rows in (4_000_000, 6_000_000):
             outcome = publisher.publish_and_wait(change(table("users", rows, 64, 20.0)))
             plan = planned(plans, outcome)
-            show(plan)
+            print(text(plan), flush=True)
             print(f"follows {plan['previousPlanId'][:12]}")
 
         # It adopts the newest, and reports what steps cost. A real one measures; the tour repeats the prediction.

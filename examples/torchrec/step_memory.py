@@ -27,7 +27,8 @@ from shardtide.optimizers import DEFAULT
 from shardtide.torchrec.conversions import to_sharding_plan
 from shardtide.torchrec.descriptions import DEFAULT_MODULE
 from shardtide.torchrec.publish import PIPELINES
-from shardtide.train.step_memory import StepMemory, measure_step_memory
+
+from allocated import StepMemory, measure_step_memory
 
 # FBGEMM's names of optimizers; optimizers of copies are PyTorch's and TorchRec's.
 FBGEMM_OPTIMIZERS = {

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import pathlib
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 MAX_SHOWN = 60
+
+T = TypeVar("T")
 
 
 def shown(value: Any) -> str:
@@ -47,6 +51,13 @@ def mapping(value: Any, name: str, of: str) -> Mapping[str, Any]:
     """Returns a mapping; ValueError if it is none. of: what it has, for the message."""
     if not isinstance(value, Mapping):
         raise ValueError(f"{name} must be an object with {of}, got {shown(value)}")
+    return value
+
+
+def one_of(value: T, known: Iterable[T], name: str) -> T:
+    """Returns a value; ValueError if it is not among those that are known."""
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(str, known)) or 'none'}, got {value}")
     return value
 
 
@@ -92,3 +103,36 @@ def parse_json(text: str, source: str) -> Any:
         return json.loads(text, object_pairs_hook=once)
     except json.JSONDecodeError as e:
         raise ValueError(f"{source} must be JSON: {e}") from None
+
+
+def json_lines(path: str | pathlib.Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the objects of a file with one a line, each with what messages call it; ValueError and OSError as read_json."""
+    for number, text in enumerate(read_text(path).splitlines(), 1):
+        if text.strip():
+            name = f"{path}, line {number}"
+            found = parse_json(text, name)
+            if not isinstance(found, dict):
+                raise ValueError(f"{name} must be an object, got {text[:MAX_SHOWN]}")
+            yield name, found
+
+
+@contextlib.contextmanager
+def replacing(path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Gives a file beside another, which takes its place at the end; after an error, the other stays as it is."""
+    part = path.with_name(path.name + ".part")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+class Closing:
+    def __enter__(self: T) -> T:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        raise NotImplementedError

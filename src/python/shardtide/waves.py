@@ -164,7 +164,6 @@ class _Partition:
         return MoveWaves(waves, self._plan["predictedMs"], self._slowed_step_ms)
 
     def _by_gain(self, by_table: dict[str, list[int]]) -> list[str]:
-        """Returns tables, those with the largest explained gain per byte first."""
         gains: dict[str, float] = collections.defaultdict(float)
         for explanation in self._plan["explanations"]:
             gains[explanation["table"]] += max(0.0, explanation["gainMs"])
@@ -174,7 +173,6 @@ class _Partition:
         return sorted(by_table, key=lambda table: -per_byte[table])
 
     def _find_leaving(self) -> None:
-        """Finds what has yet to leave each device: moves, and their bytes."""
         self._leaving: list[list[int]] = [[] for _ in range(self._ranks)]
         for moves in self._open.values():
             for m in moves:
@@ -312,8 +310,6 @@ class _Partition:
 
 
 class _LinkLoad:
-    """Bytes that devices send and receive."""
-
     def __init__(self, devices: int):
         self.sent = [0] * devices
         self.received = [0] * devices

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import pathlib
 import tempfile
 import unittest
+
+import commands
 
 
 class CommandCase(unittest.TestCase):
@@ -23,21 +23,16 @@ class CommandCase(unittest.TestCase):
 
     def profile(self, *arguments):
         """Runs the command; returns the fields of the tables, what it printed, and its messages."""
-        from shardtide.profile import __main__ as command
-
         out = self.folder / "profile.json"
-        with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.redirect_stderr(io.StringIO()) as err:
-            command.main([*arguments, "--out", str(out)])
-        return json.loads(out.read_text()), printed.getvalue(), err.getvalue()
+        printed, err = commands.run("profile", *arguments, "--out", out)
+        return json.loads(out.read_text()), printed, err
 
     def error(self, *arguments):
         """Runs the command, which must fail in one line."""
-        from shardtide.profile import __main__ as command
-
-        with contextlib.redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit) as ended:
-            command.main(arguments)
-        code = ended.exception.code
-        message = (code if isinstance(code, str) else err.getvalue()).strip()
-        self.assertEqual(len(message.splitlines()), 1, message)
-        self.assertTrue(message.startswith("shardtide.profile: "), message)
+        with self.assertRaises(commands.Ended) as ended:
+            commands.run("profile", *arguments)
+        # After the numbers of ids, if all were read.
+        *read, message = ended.exception.message.splitlines()
+        self.assertTrue(all("million a second" in line for line in read), read)
+        self.assertTrue(message.startswith("shardtide-py profile: "), message)
         return message

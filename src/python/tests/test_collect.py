@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib.util
 import inspect
-import io
 import json
 import math
 import os
@@ -22,6 +20,8 @@ from unittest import mock
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/python"
 sys.path.insert(0, str(PACKAGE))
+
+import commands
 
 from shardtide.collect import __main__ as command
 from shardtide.optimizers import OF_COPIES, OPTIMIZERS
@@ -720,15 +720,13 @@ class CommandTest(unittest.TestCase):
 
     def collect(self, out, *options):
         """Runs the command, and returns what it wrote to standard error."""
-        with contextlib.redirect_stderr(io.StringIO()) as err:
-            command.main(self.arguments(out, *options))
-        return err.getvalue()
+        return commands.run("collect", *self.arguments(out, *options))[1]
 
     def error(self, *options):
         """Runs the command, which must fail, and returns its message."""
-        with contextlib.redirect_stderr(io.StringIO()) as err, self.assertRaises(SystemExit) as ended:
-            command.main(self.arguments("a", *options))
-        return err.getvalue() or ended.exception.code
+        with self.assertRaises(commands.Ended) as ended:
+            commands.run("collect", *self.arguments("a", *options))
+        return ended.exception.message
 
     def lines(self, out, name):
         return [json.loads(line) for line in (self.folder / out / name).read_text().splitlines()]
@@ -814,10 +812,10 @@ class CommandTest(unittest.TestCase):
 
     def test_a_device_on_which_all_fails_ends_the_run(self):
         with mock.patch.object(measure.Meter, "measure", side_effect=torch.cuda.OutOfMemoryError("out of memory")):
-            with self.assertRaises(SystemExit) as ended:
+            with self.assertRaises(commands.Ended) as ended:
                 self.collect("a", "--samples", "20")
         message = f"the last {run.MOST_FAILURES} computations failed; the last one: out of memory"
-        self.assertEqual(ended.exception.code, f"shardtide.collect: {message}")
+        self.assertEqual((ended.exception.status, ended.exception.message.splitlines()[-1]), (1, f"shardtide-py collect: {message}"))
 
     def test_a_doubtful_gpu_is_said(self):
         samples = mock.Mock(skipped={}, not_queued=3)
@@ -871,13 +869,13 @@ class CommandTest(unittest.TestCase):
         self.collect("a", "--samples", "1")
         for options, message in (
             (["--minutes", "0"], "--minutes: must be above 0, got 0"),
-            (["--samples", "many"], "--samples: invalid int value: 'many'"),
+            (["--samples", "many"], "--samples: invalid literal for int() with base 10: 'many'"),
             (["--batch-sizes", "-4"], "--batch-sizes: must be above 0, got -4"),
             (["--tables", "9"], "--tables: must be at least 10, got 9"),
             (["--optimizers", "adam"], "operator embedding_bag has no optimizer adam on cpu; expected sgd, rowwise_ad"),
             (["--cached", "0.5"], "--cached needs a GPU and --operator fbgemm, got cpu and "),
             (["--cached", "1.5"], "--cached: must be between 0 and 1, got 1.5"),
-            (["--cached", "all"], "--cached: invalid float value: 'all'"),
+            (["--cached", "all"], "--cached: could not convert string to float: 'all'"),
             (["--host-memory-mib", "0"], "--host-memory-mib: must be above 0, got 0"),
             (["--device", "tpu"], "--device must be cuda, cuda:N, cpu or auto, got tpu"),
             (["--seed", "1"], "has samples with seed 0, not 1; name another folder"),
@@ -886,7 +884,7 @@ class CommandTest(unittest.TestCase):
                 error = self.error(*options).strip()
                 self.assertIn(message, error)
                 self.assertEqual(len(error.splitlines()), 1)
-                self.assertTrue(error.startswith("shardtide.collect: "))
+                self.assertTrue(error.startswith("shardtide-py collect: "))
 
 
 @unittest.skipUnless(torch, "PyTorch is not installed")

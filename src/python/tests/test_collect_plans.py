@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import pathlib
 import sys
@@ -13,7 +11,7 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
 
-from shardtide.collect import __main__ as command
+import commands
 from shardtide.collect.plans import read_workloads
 from shardtide.collect.shapes import Limits, Shard
 from shardtide.collect.tables import Table
@@ -73,9 +71,8 @@ class PlansTest(unittest.TestCase):
         out = tempfile.mkdtemp(dir=self.folder)
         arguments = ["plans", "--workloads", workloads, "--plans", ",".join(files), "--out", out]
         self.out = pathlib.Path(out)
-        with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()) as said:
-            command.main([*arguments, "--device", "cpu", "--operator", "embedding_bag", *options])
-        return json.loads(said.getvalue()), self.lines("plans.jsonl")
+        said, _ = commands.run("collect", *arguments, "--device", "cpu", "--operator", "embedding_bag", *options)
+        return json.loads(said), self.lines("plans.jsonl")
 
     def lines(self, name):
         return [json.loads(line) for line in (self.out / name).read_text().splitlines()]
@@ -122,9 +119,9 @@ class PlansTest(unittest.TestCase):
         self.assertEqual(
             [(of["plans"], of["measured"]) for of in summary["plans"]], [(line["plans"], 1) for line in lines]
         )
-        with self.assertRaises(SystemExit) as ended:
+        with self.assertRaises(commands.Ended) as ended:
             self.measure(workloads, files[0], files[0])
-        self.assertIn("files of plans must be different, got ", str(ended.exception.code))
+        self.assertIn("files of plans must be different, got ", ended.exception.message)
 
     def test_equal_devices_are_measured_once(self):
         workloads = self.workload(table("a", 100, columns=32))
@@ -205,10 +202,10 @@ class PlansTest(unittest.TestCase):
             (a, self.write("text.jsonl", 7), "line 1 must be an object, got 7"),
             (a, self.write("other.jsonl", {"task": "w"}), "must have task and feasible"),
         ):
-            with self.subTest(message), self.assertRaises(SystemExit) as ended:
+            with self.subTest(message), self.assertRaises(commands.Ended) as ended:
                 self.measure(self.workload(of), plan)
-            self.assertIn(message, str(ended.exception.code))
-            self.assertEqual(len(str(ended.exception.code).splitlines()), 1)
+            self.assertIn(message, ended.exception.message)
+            self.assertEqual((ended.exception.status, len(ended.exception.message.splitlines())), (2, 1))
 
 
 if __name__ == "__main__":

@@ -14,17 +14,17 @@ import sys
 import tempfile
 import unittest
 from typing import Any
-from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "src/python"))
+sys.path[:0] = [str(ROOT / "src/python"), str(ROOT / "examples/neuroshard")]
+
+import commands
+import convert as neuroshard
 
 from shardtide.imports import (
     Imported,
-    __main__,
     checkpoint,
     hugectr,
-    neuroshard,
     textproto,
     torcheasyrec,
     workload,
@@ -310,7 +310,7 @@ class TorchEasyRec(unittest.TestCase):
             ("embedding_dim: 12 }", "}", "embedding_dim of feature cross must be above 0"),
             ('vocab_list: ["ios", "android"]', 'vocab_file: "f"', "the rows of feature os are in its vocab_file"),
             ('data_type: "FP16"', 'data_type: "FP17"', "data_type of feature user_id must be one of FP32, "),
-            ('"mean"', '"max"', "pooling of feature tags must be sum or mean, got max"),
+            ('"mean"', '"max"', "pooling of feature tags must be one of sum, mean, got max"),
             ("num_buckets: 4000", "num_buckets: many", "num_buckets must be a whole number from 0, got 'many'"),
             ("{ max_capacity: 12345 }", "{}", "max_capacity of feature dynamic must be given"),
             ("num_buckets: 1000000", 'vocab_file: "v"', "the rows of feature user_id are in its vocab_file: give"),
@@ -794,10 +794,11 @@ class NeuroShard(unittest.TestCase):
         return path
 
     def run_command(self, *arguments: object) -> str:
-        out = io.StringIO()
-        argv = ["imports", "neuroshard", *(str(argument) for argument in arguments)]
-        with mock.patch.object(sys, "argv", argv), contextlib.redirect_stdout(out):
-            __main__.main()
+        with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+            try:
+                neuroshard.main([str(argument) for argument in arguments])
+            except SystemExit as e:
+                raise commands.Ended(e.code, err.getvalue() or str(e.code)) from None
         return out.getvalue()
 
     def samples(self, source: str = "samples") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -824,7 +825,7 @@ class NeuroShard(unittest.TestCase):
         zipped.write_bytes(gzip.compress(b"0,3 1.5\n\n11 0.25\n"))
         self.assertEqual(self.samples("gz"), (compute, []))
         zipped.write_bytes(zipped.read_bytes()[:-10])
-        with self.assertRaisesRegex(SystemExit, "data.txt.gz must be complete"):
+        with self.assertRaisesRegex(commands.Ended, "data.txt.gz must be complete"):
             self.samples("gz")
 
     def test_an_all_to_all_is_two_collectives_without_idle_time(self) -> None:
@@ -889,24 +890,26 @@ class NeuroShard(unittest.TestCase):
         ):
             with self.subTest(text), tempfile.TemporaryDirectory(dir=self.folder) as bad:
                 self.write(f"{bad}/{name}/data.txt", text + "\n")
-                with self.assertRaises(SystemExit) as caught:
+                with self.assertRaises(commands.Ended) as caught:
                     self.samples(bad)
                 self.assertIn(f"{name}/data.txt, {error}", str(caught.exception))
 
     def test_errors_of_folders_and_options_name_what_is_missing(self) -> None:
         empty, tasks = self.folder / "empty", self.write("tasks.txt", "0 16\n")
         empty.mkdir()
+        cluster = self.write("cluster.json", json.dumps(CLUSTER))
         for arguments, error in (
             ((empty, "--out", "o"), "empty must have compute/data.txt or comm_D/data.txt, plain or .gz"),
-            ((empty,), "--out must be given with neuroshard and "),
-            ((tasks, "--cluster", "c"), "--tables must be given with neuroshard and "),
-            ((empty, "--out", "o", "--cluster", "c", "--zipf", "1"), "got --cluster, --zipf"),
-            ((self.folder / "nowhere", "--tables", self.tables, "--cluster", "c"), "No such file"),
+            ((empty,), "--out must be given with "),
+            ((tasks, "--cluster", cluster), "--tables must be given with "),
+            ((empty, "--out", "o", "--cluster", cluster), "--cluster must be given with a file of tasks only"),
+            ((self.folder / "nowhere", "--tables", self.tables, "--cluster", cluster), "nowhere must have lines of"),
+            ((tasks, "--tables", self.tables, "--cluster", "c"), "No such file or directory: 'c'"),
         ):
-            with self.subTest(error), self.assertRaisesRegex(SystemExit, error):
+            with self.subTest(error), self.assertRaisesRegex(commands.Ended, error):
                 self.run_command(*arguments)
         self.tables.unlink()
-        with self.assertRaisesRegex(SystemExit, "must have table_configs.json, or its parent; else give --tables"):
+        with self.assertRaisesRegex(commands.Ended, "must have table_configs.json, or its parent; else give --tables"):
             self.run_command(empty, "--out", "o")
 
     def test_errors_of_tables_name_the_table(self) -> None:
@@ -924,11 +927,7 @@ class NeuroShard(unittest.TestCase):
 
 class Command(unittest.TestCase):
     def run_command(self, *arguments: str) -> tuple[str, str]:
-        out, err = io.StringIO(), io.StringIO()
-        with mock.patch.object(sys, "argv", ["shardtide.imports", *arguments]):
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                __main__.main()
-        return out.getvalue(), err.getvalue()
+        return commands.run("import", *arguments)
 
     def setUp(self) -> None:
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -966,7 +965,7 @@ class Command(unittest.TestCase):
             "torcheasyrec", str(path), "--default-lookups", "12", "--publishable", str(folder)
         )
         self.assertEqual(printed, "")
-        self.assertIn("shardtide.imports: Table price_emb has 6 columns", said)
+        self.assertIn("shardtide-py import: Table price_emb has 6 columns", said)
         files = {path.stem: json.loads(path.read_text()) for path in folder.iterdir()}
         self.assertEqual(files["lookups"]["searches"], 12)
         change = workload_change("w", cluster=CLUSTER, **files)
@@ -1028,9 +1027,9 @@ class Command(unittest.TestCase):
             (("hugectr", "missing", "--cluster", str(self.cluster)), "No such file or directory: 'missing'"),
             (("torcheasyrec", str(EMBARK), "--cluster", str(self.cluster)), "datasets.txt, line "),
         ):
-            with self.subTest(error), self.assertRaises(SystemExit) as caught:
+            with self.subTest(error), self.assertRaises(commands.Ended) as caught:
                 self.run_command(*arguments)
-            self.assertTrue(str(caught.exception).startswith("shardtide.imports: "), caught.exception)
+            self.assertTrue(str(caught.exception).startswith("shardtide-py import: "), caught.exception)
             self.assertIn(error, str(caught.exception))
 
     def test_it_needs_neither_torch_nor_kafka(self) -> None:

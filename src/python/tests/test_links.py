@@ -185,10 +185,10 @@ class ProcessesTest(unittest.TestCase):
 
     def test_two_processes_on_a_node_are_an_error(self):
         self.file.write_text("earlier links")
-        for error in self.said(self.start(None, None), status=1):
+        for error in self.said(self.start(None, None), status=2):
             self.assertEqual(
                 error,
-                f'shardtide.collect: ranks 0 and 1 are both on node "{socket.gethostname()}"; start one process on each'
+                f'shardtide-py collect: ranks 0 and 1 are both on node "{socket.gethostname()}"; start one process on each'
                 " node (torchrun --nproc-per-node 1), or name nodes with --node\n",
             )
         self.assertEqual(self.file.read_text(), "earlier links")
@@ -204,14 +204,14 @@ class ProcessesTest(unittest.TestCase):
         errors = self.said(left, status=1)
         for error in errors:
             # PyTorch may write lines of its own before ours.
-            self.assertRegex(error, r"(?m)^shardtide.collect: Rank \d[^\n]* does not answer: [^\n]*\n\Z")
+            self.assertRegex(error, r"(?m)^shardtide-py collect: Rank \d[^\n]* does not answer: [^\n]*\n\Z")
         # The other may miss the one that noticed first, and ended.
         self.assertTrue(any("Rank 2 of 3 does not answer" in error for error in errors), errors)
         self.assertEqual(list(self.file.parent.iterdir()), [], "neither links nor a part of them")
 
     def test_bad_options_are_one_line(self):
         for nodes, options, status, message in (
-            (["n1"], [], 1, "links are between 2 to 512 nodes, got 1; start one process on each node"),
+            (["n1"], [], 2, "links are between 2 to 512 nodes, got 1; start one process on each node"),
             (["n1"], ["--mib", "0"], 2, "--mib: must be above 0, got 0"),
             (["n1"], ["--at-once", "0"], 2, "--at-once: must be above 0, got 0"),
             ([" "], [], 2, "--node: must have 1 to 255 characters, all of them printable, got ' '"),
@@ -220,7 +220,7 @@ class ProcessesTest(unittest.TestCase):
             with self.subTest(options=options):
                 error = self.said(self.start(*nodes, options=options), status)[0]
                 self.assertIn(message, error)
-                self.assertTrue(re.fullmatch(r"shardtide.collect: [^\n]*\n", error), error)
+                self.assertTrue(re.fullmatch(r"shardtide-py collect( links)?: [^\n]*\n", error), error)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "src/python"), str(ROOT / "examples/torchrec")]
 
 import step_memory
-from shardtide.train import measure_step_memory
+from allocated import measure_step_memory
 
 FOLDER = ROOT / "src/cli/src/test/resources/torchrec/memory"
 PER_NODE = 2

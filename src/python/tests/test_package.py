@@ -11,14 +11,17 @@ import unittest
 from typing import Sequence
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/python"
+sys.path.insert(0, str(PACKAGE))
+
+from shardtide import command
 
 
 @unittest.skipUnless(importlib.util.find_spec("flit_core"), "flit_core is not installed")
 class Installed(unittest.TestCase):
     def run_python(self, *arguments: str, cwd: str) -> str:
         # Without the PYTHONPATH that the other tests need.
-        command: Sequence[str] = [sys.executable, "-B", *arguments]
-        ended = subprocess.run(command, cwd=cwd, env={"PYTHONPATH": cwd}, capture_output=True, text=True, timeout=100)
+        called: Sequence[str] = [sys.executable, "-B", *arguments]
+        ended = subprocess.run(called, cwd=cwd, env={"PYTHONPATH": cwd}, capture_output=True, text=True, timeout=100)
         self.assertEqual(ended.returncode, 0, ended.stderr)
         return ended.stdout
 
@@ -30,9 +33,12 @@ class Installed(unittest.TestCase):
             self.run_python("-m", "pip", "install", *options, "--target", folder, str(PACKAGE), cwd=folder)
             script = "import shardtide, shardtide.log, shardtide.train, shardtide.torchrec as t; print(t.__file__)"
             self.assertTrue(self.run_python("-c", script, cwd=folder).startswith(folder))
-            modules = ("collect", "imports", "log", "profile", "torchrec.publish")
-            for module in (f"shardtide.{name}" for name in modules):
-                self.assertIn(f"usage: python -m {module}", self.run_python("-m", module, "--help", cwd=folder))
+            for name, (module, _) in command.COMMANDS.items():
+                module = module.removesuffix(".__main__")
+                for alias in (["shardtide.command", name], [module]):
+                    said = self.run_python("-m", *alias, "--help", cwd=folder)
+                    self.assertIn(f"usage: shardtide-py {name}", said)
+            self.assertIn("publish", self.run_python(str(pathlib.Path(folder) / "bin/shardtide-py"), cwd=folder))
             installed = pathlib.Path(folder) / "shardtide"
             self.assertTrue((installed / "py.typed").exists())
             (metadata,) = pathlib.Path(folder).glob("shardtide-*.dist-info/METADATA")

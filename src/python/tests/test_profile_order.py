@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import pathlib
 import sys
 import tempfile
@@ -13,11 +11,12 @@ from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
 
+import commands
+
 try:
     import numpy as np
 
     from shardtide.profile import Profiler, RowOrder, TableProfile
-    from shardtide.profile import __main__ as command
     from profile_benchmark import SkewedIds
     from shardtide.profile.order import file_name, spread, write
     from shardtide.profile.rows import RowCounts, RowSketch
@@ -291,13 +290,10 @@ class FileTest(unittest.TestCase):
 
     def run_command(self, *arguments):
         """Runs the command; returns its messages, and how it ended."""
-        ended = None
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as err:
-            try:
-                command.main(arguments)
-            except SystemExit as e:
-                ended = e.code
-        return err.getvalue(), ended
+        try:
+            return commands.run("profile", *arguments)[1], None
+        except commands.Ended as e:
+            return "", e.message
 
     def test_the_command_writes_a_file_for_each_table(self):
         ids = SkewedIds(3_000_000, 1.0).draw(np.random.default_rng(6), 1_000_000)

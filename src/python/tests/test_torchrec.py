@@ -3,13 +3,11 @@
 Tests that need torch or torchrec are skipped where they are not installed.
 """
 
-import contextlib
 import dataclasses
 import enum
 import importlib
 import importlib.util
 import inspect
-import io
 import itertools
 import json
 import pathlib
@@ -17,10 +15,11 @@ import sys
 import tempfile
 import types
 import unittest
-from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/python"))
+
+import commands
 
 from shardtide import events, optimizers, torchrec
 from shardtide.torchrec import pooling, publish
@@ -163,6 +162,15 @@ def without_sizes(description):
             for module, tables in description["plan"].items()
         },
     }
+
+
+def refused(*arguments):
+    """Returns what publish says of wrong options."""
+    given = ["h:1", "http://h:2", "--workload", "w", "--devices", "1", "--batch-size", "1", "--hardware", "h200"]
+    try:
+        commands.run("publish", *given, *arguments)
+    except commands.Ended as e:
+        return f"{e.status}: {e.message}"
 
 
 class Names(unittest.TestCase):
@@ -525,23 +533,17 @@ class DeviceMemory(unittest.TestCase):
     }
 
     def test_memory_of_single_devices_in_arguments(self):
-        self.assertEqual(publish.device_memory("6=40"), {"device": 6, "bytes": 40 * 2**30})
-        self.assertEqual(publish.device_memory("0=0.5"), {"device": 0, "bytes": 2**29})
+        self.assertEqual(publish._device_memory("6=40"), {"device": 6, "bytes": 40 * 2**30})
+        self.assertEqual(publish._device_memory("0=0.5"), {"device": 0, "bytes": 2**29})
         for wrong in ("6", "6=", "=40", "x=1", "1.5=3", "6=inf"):
             with self.assertRaisesRegex(ValueError, f'must be DEVICE=G, such as 6=40, got "{wrong}"'):
-                publish.device_memory(wrong)
+                publish._device_memory(wrong)
 
     def test_memory_that_is_no_number_of_gib_is_an_error_of_the_argument(self):
         for wrong in ("inf", "nan", "0", "-1", "x"):
-            command = ["publish", "h:1", "http://h:2", "--workload", "w", "--configs", "c", "--devices", "1"]
-            command += ["--batch-size", "1", "--hardware", "h200", f"--memory-gib={wrong}"]
-            said = io.StringIO()
-            with mock.patch.object(sys, "argv", command), contextlib.redirect_stderr(said):
-                with self.assertRaises(SystemExit) as ended:
-                    publish.main()
-            self.assertEqual(ended.exception.code, 2)
-            self.assertIn(f"--memory-gib: must be a number of GiB above 0, such as 64, got str '{wrong}'", said.getvalue())
-        self.assertEqual(publish.gib_bytes("0.5"), 2**29)
+            message = f"--memory-gib: must be a number of GiB above 0, such as 64, got str '{wrong}'"
+            self.assertIn(message, refused(f"--memory-gib={wrong}"))
+        self.assertEqual(publish._gib_bytes("0.5"), 2**29)
 
     def test_waves_take_the_memory_of_each_rank(self):
         for wrong, message in (
@@ -866,19 +868,19 @@ class WorkloadChanges(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "a.json"
             for content, message in (
-                (b'{"name": "t"}', "--configs .*a.json must be a list of EmbeddingBagConfigs, got dict"),
-                (b"[5]", "--configs .*a.json: the one at position 0 must be an object with fields of .*, got int 5"),
-                (b"[{}]", "--configs .*a.json: name must be a str, got None at position 0"),
+                (b'{"name": "t"}', "a.json must be a list of EmbeddingBagConfigs, got dict"),
+                (b"[5]", "a.json: the one at position 0 must be an object with fields of .*, got int 5"),
+                (b"[{}]", "a.json: name must be a str, got None at position 0"),
                 (b"[", "a.json must be JSON: Expecting value: line 1 column 2"),
                 (b'[{"name": "t", "name": "u"}]', "a.json: names of an object must be different, got 'name' twice"),
                 (b'[\n{"name":\n"caf\xe9"}]', "a.json, line 3: must be UTF-8, got byte 0xe9"),
             ):
                 path.write_bytes(content)
                 with self.subTest(message), self.assertRaisesRegex(ValueError, message):
-                    publish.load_configs(str(path), "--configs")
+                    publish._configs(str(path))
             path.write_bytes(b"[]")
-            with self.assertRaisesRegex(ValueError, r"--lookups .*a.json must be an object with a number .*, got list \[\]"):
-                publish.load_object(str(path), "--lookups", "a number for each feature")
+            said = refused("--configs", path, "--lookups", path)
+            self.assertRegex(said, r"--lookups: .*a.json must be an object with the mean number .*, got list \[\]")
 
     def test_a_collection_is_one_event(self):
         configs = [{"name": n, "num_embeddings": 1, "embedding_dim": 4} for n in "ab"]

@@ -4,6 +4,7 @@ FBGEMM's CPU kernel of MPZCH only reads. What its GPU kernel writes while traini
 by the test, where FBGEMM's lookup finds them. Sorting modules train.
 """
 
+import logging
 import pathlib
 import sys
 import tempfile
@@ -342,8 +343,8 @@ class FillTest(unittest.TestCase):
 
     def warnings(self, function, module):
         """Returns what a function says of a model with such modules."""
-        fill._warn.cache_clear()
-        with mock.patch.object(fill.logger, "warning") as warned:
+        fill.warn_once.cache_clear()
+        with mock.patch.object(logging.getLogger("shardtide"), "warning") as warned:
             function(net(module))
         return "; ".join(call.args[1] for call in warned.call_args_list)
 

@@ -195,7 +195,7 @@ class Codecs(unittest.TestCase):
         for (pooled, columns, samples), found in models.run(blocks, 2, 2).items():
             table = {"name": "a", "columns": columns, "pooled": pooled, "constraints": {"kinds": ["table_wise"]}}
             cluster = {"devices": 2, "batchSize": 2 * samples, "codecs": [{"name": "int8"}]}
-            usable, problems = codecs.usable({"changes": [{"cluster": cluster}, {"table": table}]}, "cpu")
+            usable, problems = codecs.usable(cluster, [table], "cpu")
             with self.subTest(pooled=pooled, columns=columns, samples=samples):
                 self.assertEqual(found, [bool(usable)] * 2)
                 self.assertEqual("in blocks of 32 numbers" in "".join(problems), not usable)
@@ -204,7 +204,7 @@ class Codecs(unittest.TestCase):
         def names(device, kinds, name="int8", **fields):
             table = {"name": "a", "columns": 64, "constraints": {"kinds": kinds}, **fields}
             cluster = {"devices": 2, "batchSize": 64, "codecs": [{"name": "fp16"}, {"name": name}]}
-            found, problems = codecs.usable({"changes": [{"cluster": cluster}, {"table": table}]}, device)
+            found, problems = codecs.usable(cluster, [table], device)
             return [codec["name"] for codec in found], problems
 
         columns = ["table_wise", "column_wise"]

@@ -368,9 +368,6 @@ class TorchRec(unittest.TestCase):
                 torchrec.modules.check_nodes(description)
         with mock.patch.dict(os.environ, {"LOCAL_WORLD_SIZE": "1"}):
             torchrec.modules.check_nodes({**description, "dmp_collection": {}})
-        with mock.patch.dict(os.environ):
-            os.environ.pop("LOCAL_WORLD_SIZE", None)
-            torchrec.modules.check_nodes(description)
 
     def test_row_wise_state_is_moved_and_loaded(self):
         with tempfile.TemporaryDirectory() as folder:

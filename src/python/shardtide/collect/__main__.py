@@ -1,25 +1,22 @@
-"""python -m shardtide.collect: measures random sets of shards and collectives on these devices until the time is up.
-
-python -m shardtide.collect plans: measures what the devices of given plans compute, one after the other.
-
-python -m shardtide.collect links: measures the bandwidth between nodes.
-"""
+"""Measures random sets of shards and collectives on these devices; devices of plans; and links between nodes."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
-import math
 import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from shardtide import command
+from shardtide.arguments import replacing
 from shardtide.optimizers import DEFAULT, OPTIMIZERS, optimizer_name, supported
 
 DEFAULT_BATCH_SIZES = {
@@ -40,36 +37,8 @@ WITHOUT_CACHES = "cacheShare: all rows are in device memory"
 WITHOUT_FBGEMM = "FBGEMM's table-batched operator: it is embedding_bag of PyTorch, a launch for each table"
 ONE_DEVICE = "collectives: one device is measured; start several ranks with torchrun"
 
-# The first arguments that select the other commands.
-LINKS = "links"
-PLANS = "plans"
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command with these arguments, those of the process unless given."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == [LINKS]:
-        options, measure = _parse_links(given[1:]), _measure_links
-    elif given[:1] == [PLANS]:
-        options, measure = _parse_plans(given[1:]), _measure_plans
-    else:
-        options, measure = _parse(given), _measure
-    try:
-        _on_ranks(options, measure)
-    except ModuleNotFoundError as e:
-        if e.name != "torch":
-            raise
-        sys.exit("shardtide.collect: PyTorch is not installed; https://pytorch.org/get-started says how to install it")
-    except (ValueError, OSError, MemoryError) as e:
-        sys.exit(f"shardtide.collect: {e}")
-    except KeyboardInterrupt:
-        endings = {LINKS: "no links are written", PLANS: "what was measured is written"}
-        then = endings.get(given[0] if given else "", "the same command continues")
-        sys.exit(f"shardtide.collect: interrupted; {then}")
-
-
-def _on_ranks(arguments: argparse.Namespace, measure: Callable[[argparse.Namespace, Any, int], None]) -> None:
-    """Calls a function with a device and the number of ranks, which torch.distributed joins meanwhile."""
+def run(arguments: argparse.Namespace) -> None:
+    """Measures on a device, and with other ranks, which torch.distributed joins meanwhile."""
     # Imported here: bad options and a missing PyTorch are reported in one line.
     import torch
     import torch.distributed as distributed
@@ -86,7 +55,7 @@ def _on_ranks(arguments: argparse.Namespace, measure: Callable[[argparse.Namespa
         timeout = timedelta(seconds=arguments.timeout)
         distributed.init_process_group(backend, rank=rank, world_size=size, timeout=timeout)
     try:
-        measure(arguments, device, size)
+        arguments.measure(arguments, device, size)
     except torch.cuda.OutOfMemoryError as e:
         raise MemoryError(f"{device} has too little free memory; end other programs on it. {e}") from None
     finally:
@@ -95,7 +64,6 @@ def _on_ranks(arguments: argparse.Namespace, measure: Callable[[argparse.Namespa
 
 
 def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
-    """Adds samples to a folder until the minutes are over or there are enough."""
     from shardtide.collect import machine
     from shardtide.collect.collectives import MOST_BYTES, CollectiveMeter, group_shapes
     from shardtide.collect.measure import Meter, limits_of
@@ -105,6 +73,8 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
     from shardtide.collect.tables import draw_table
     from shardtide.train.ranks import Ranks, local_size
 
+    if arguments.out is None:
+        raise ValueError("--out must be given")
     began = time.monotonic()
     ranks = Ranks(timeout_seconds=arguments.timeout)
     groups = group_shapes(size, local_size(size))
@@ -188,7 +158,6 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
 
 
 def _host_bytes(arguments: argparse.Namespace, size: int) -> int:
-    """Returns the host memory that cached tables of this rank may take."""
     from shardtide.collect import machine
     from shardtide.train.ranks import local_size
 
@@ -241,36 +210,32 @@ def _checked_operator(name: str, optimizers: Sequence[str], device: Any) -> str:
 
 
 def _measure_links(arguments: argparse.Namespace, device: Any, size: int) -> None:
-    """Writes the bandwidth between all pairs of nodes to a file."""
     from shardtide.collect import links
     from shardtide.train.ranks import Ranks
 
     ranks = Ranks(timeout_seconds=arguments.timeout)
     names = ranks.gather(arguments.node)
     links.check_nodes(names)
-    file, problem = None, None
-    if ranks.rank == 0:
-        try:
-            file = links.LinkFile(arguments.out)
-        except OSError as e:
-            problem = f"{arguments.out} cannot be written: {e.strerror}"
-    problem = ranks.from_first(problem)
-    if problem:
-        raise OSError(problem if ranks.rank == 0 else "rank 0 ended")
-    try:
+    with contextlib.ExitStack() as stack:
+        part, problem = None, None
+        if ranks.rank == 0:
+            try:
+                part = stack.enter_context(replacing(arguments.out))
+                part.write_text("")
+            except OSError as e:
+                problem = f"{arguments.out} cannot be written: {e.strerror}"
+        problem = ranks.from_first(problem)
+        if problem:
+            raise OSError(problem if ranks.rank == 0 else "rank 0 ended")
         meter = links.LinkMeter(ranks, device, (arguments.mib or links.MIB[device.type]) * 2**20)
         speeds = links.measure_links(ranks, meter, names, arguments.at_once)
-        if file:
-            file.write(links.to_json(names, speeds))
+        if part:
+            part.write_text(links.to_json(names, speeds), encoding="utf-8")
             print("\n".join(links.summary(names, speeds)), file=sys.stderr)
             print(f"links are in {arguments.out}", file=sys.stderr)
-    finally:
-        if file:
-            file.discard()
 
 
 def _measure_plans(arguments: argparse.Namespace, device: Any, size: int) -> None:
-    """Measures the device sets of plans, task by task."""
     from shardtide.collect import machine
     from shardtide.collect.measure import Meter, limits_of
     from shardtide.collect.plans import PlanMeter, read_plans, read_workloads, summary
@@ -317,210 +282,127 @@ def _plan_line(line: dict[str, Any]) -> str:
     )
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """Exits with one line; --help shows the usage."""
-        self.exit(2, f"shardtide.collect: {message}\n")
-
-
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = _Parser(
-        prog="python -m shardtide.collect",
-        description="Measures the computation of random sets of embedding shards, and with several ranks their"
-        " collectives, as samples of a cost model. The same command continues an interrupted run.",
-        epilog="torchrun --nproc-per-node N -m shardtide.collect --out DIR measures on N devices."
-        " python -m shardtide.collect plans --help: the devices of given plans;"
-        " python -m shardtide.collect links --help: the bandwidth between nodes.",
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Measures the computation of random sets of embedding shards, and with several ranks their collectives, as samples"
+        " of a cost model. The same command continues an interrupted run."
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the samples")
-    parser.add_argument("--minutes", type=_positive(float), default=15.0, help="how long to measure (default: 15)")
-    parser.add_argument(
-        "--samples", type=_positive(int), default=sys.maxsize, help="end at this many computations, earlier included"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of tables, shards, ids and collectives (default: 0)")
-    _add_device(parser)
-    parser.add_argument(
-        "--batch-sizes",
-        type=_positive(int),
-        nargs="+",
-        metavar="B",
-        help="global batch sizes (default: powers of 2, 4096 to 131072 on a GPU, 256 to 4096 on a CPU)",
-    )
-    parser.add_argument(
-        "--clusters",
-        type=_positive(int),
-        nargs="+",
-        metavar="N",
-        default=DEFAULT_CLUSTERS,
-        help="numbers of devices to plan for, by which rows are split (default: powers of 2, 2 to 128)",
-    )
-    parser.add_argument(
-        "--optimizers",
-        type=_optimizer,
-        nargs="+",
-        metavar="NAME",
-        default=[DEFAULT],
-        help=f"of the sets, each of which has one: {', '.join(OPTIMIZERS)} (default: {DEFAULT})",
-    )
-    parser.add_argument(
-        "--unpooled",
-        type=_share,
-        default=0.0,
-        metavar="SHARE",
-        help="share of the sets whose tables are unpooled, an output for each lookup, with FBGEMM (default: 0)",
-    )
-    parser.add_argument(
-        "--cached",
-        type=_share,
-        default=0.0,
-        metavar="SHARE",
-        help="share of the sets that have shards with rows in host memory and a cache of them, on a GPU (default: 0)",
-    )
-    _add_operator(parser)
+    parser.epilog = "torchrun --nproc-per-node N -m shardtide.collect --out DIR measures on N devices."
     # How long ranks wait for each other: in a round, the fastest for the slowest.
-    parser.set_defaults(timeout=600.0)
-    parser.add_argument("--tables", type=_tables, default=1_000, help="how many tables to draw (default: 1000)")
-    return parser.parse_args(arguments)
-
-
-def _parse_plans(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(
-        prog="python -m shardtide.collect plans",
-        description="Runs the shards of each device of given plans on one device, forward, backward and optimizer, and"
-        " writes the times of the slowest device and of all. Collectives are not measured.",
-        epilog="./shardtide plan make -f F --out A writes plans; plan evaluate converts TorchRec's plans. The"
-        " folder has plans.jsonl, and compute.jsonl and tables.jsonl, which ./shardtide model evaluate --samples reads.",
-    )
-    parser.add_argument("--workloads", type=Path, required=True, metavar="F", help="workloads, one a line")
-    parser.add_argument(
-        "--plans", type=_paths, required=True, metavar="A,B,...", help="files of plans of these workloads, one a line"
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the results, new or empty")
+    parser.set_defaults(measure=_measure, timeout=600.0, interrupted="; the same command continues")
+    add = parser.add_argument
+    add("--out", type=Path, metavar="DIR", help="folder of the samples")
+    add("--minutes", type=command.positive(float), default=15.0, help="how long to measure (default: 15)")
+    samples = "end at this many computations, earlier included"
+    add("--samples", type=command.positive(int), default=sys.maxsize, help=samples)
+    add("--seed", type=int, default=0, help="of tables, shards, ids and collectives (default: 0)")
+    batch_sizes = "global batch sizes (default: powers of 2, 4096 to 131072 on a GPU, 256 to 4096 on a CPU)"
+    add("--batch-sizes", type=command.positive(int), nargs="+", metavar="B", help=batch_sizes)
+    clusters = "numbers of devices to plan for, by which rows are split (default: powers of 2, 2 to 128)"
+    add("--clusters", type=command.positive(int), nargs="+", metavar="N", default=DEFAULT_CLUSTERS, help=clusters)
+    optimizers = f"of the sets, each of which has one: {', '.join(OPTIMIZERS)} (default: {DEFAULT})"
+    optimizer = command.checked(optimizer_name)
+    add("--optimizers", type=optimizer, nargs="+", metavar="NAME", default=[DEFAULT], help=optimizers)
+    unpooled = "share of the sets whose tables are unpooled, an output for each lookup, with FBGEMM (default: 0)"
+    add("--unpooled", type=command.checked(_share), default=0.0, metavar="SHARE", help=unpooled)
+    cached = "share of the sets that have shards with rows in host memory and a cache of them, on a GPU (default: 0)"
+    add("--cached", type=command.checked(_share), default=0.0, metavar="SHARE", help=cached)
+    add("--tables", type=command.checked(_tables), default=1_000, help="how many tables to draw (default: 1000)")
     _add_device(parser)
     _add_operator(parser)
-    parser.add_argument(
-        "--optimizer",
-        type=_optimizer,
-        metavar="NAME",
-        default=DEFAULT,
-        help=f"of tables that name none: {', '.join(OPTIMIZERS)} (default: {DEFAULT})",
+    others = parser.add_subparsers(metavar="plans | links")
+    _add_plans(others.add_parser("plans", help="the devices of given plans"))
+    _add_links(others.add_parser("links", help="the bandwidth between nodes"))
+
+
+def _add_plans(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Runs the shards of each device of given plans on one device, forward, backward and optimizer, and writes the"
+        " times of the slowest device and of all. Collectives are not measured."
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the ids (default: 0)")
-    parser.set_defaults(timeout=600.0)
-    return parser.parse_args(arguments)
+    parser.epilog = (
+        "./shardtide plan make -f F --out A writes plans; plan evaluate converts TorchRec's plans. The folder has"
+        " plans.jsonl, and compute.jsonl and tables.jsonl, which ./shardtide model evaluate --samples reads."
+    )
+    parser.set_defaults(measure=_measure_plans, interrupted="; what was measured is written")
+    add = parser.add_argument
+    add("--workloads", type=Path, required=True, metavar="F", help="workloads, one a line")
+    plans = "files of plans of these workloads, one a line"
+    add("--plans", type=_paths, required=True, metavar="A,B,...", help=plans)
+    add("--out", type=Path, required=True, metavar="DIR", help="folder of the results, new or empty")
+    optimizer = f"of tables that name none: {', '.join(OPTIMIZERS)} (default: {DEFAULT})"
+    add("--optimizer", type=command.checked(optimizer_name), metavar="NAME", default=DEFAULT, help=optimizer)
+    add("--seed", type=int, default=0, help="of the ids (default: 0)")
+    _add_device(parser)
+    _add_operator(parser)
 
 
 def _paths(text: str) -> list[Path]:
     return [Path(name) for name in text.split(",")]
 
 
-def _parse_links(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(
-        prog="python -m shardtide.collect links",
-        description="Measures the bandwidth between each pair of nodes, in both directions at once, and writes it as"
-        " the links of a pool. Pairs are measured one after another, while all other nodes wait.",
-        epilog="On each node: torchrun --nnodes N --nproc-per-node 1 --rdzv-backend c10d --rdzv-endpoint HOST"
-        " -m shardtide.collect links --out FILE. Then: shardtide pools set POOL .. --links FILE.",
+def _add_links(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Measures the bandwidth between each pair of nodes, in both directions at once, and writes it as the links of a"
+        " pool. Pairs are measured one after another, while all other nodes wait."
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="file of the links, on rank 0's node")
-    parser.add_argument(
-        "--node",
-        type=_node,
-        metavar="NAME",
-        default=socket.gethostname(),
-        help="name of this node in the pool (default: its host name)",
+    parser.epilog = (
+        "On each node: torchrun --nnodes N --nproc-per-node 1 --rdzv-backend c10d --rdzv-endpoint HOST"
+        " -m shardtide.collect links --out FILE. Then: ./shardtide pool apply POOL .. --links FILE."
     )
+    parser.set_defaults(measure=_measure_links, interrupted="; no links are written")
+    add = parser.add_argument
+    add("--out", type=Path, required=True, metavar="FILE", help="file of the links, on rank 0's node")
+    node, name = "name of this node in the pool (default: its host name)", socket.gethostname()
+    add("--node", type=command.checked(_node), metavar="NAME", default=name, help=node)
+    mib = "MiB that two nodes send to each other at a time (default: 256 on a GPU, 64 on a CPU)"
+    add("--mib", type=command.positive(int), help=mib)
+    at_once = "pairs that are measured at a time, of different nodes: faster, but they may share links (default: 1)"
+    add("--at-once", type=command.positive(int), default=1, metavar="N", help=at_once)
+    timeout = "how long nodes wait for each other, also for a pair that is measured (default: 120)"
+    add("--timeout", type=command.positive(float), default=120.0, metavar="SECONDS", help=timeout)
     _add_device(parser)
-    parser.add_argument(
-        "--mib",
-        type=_positive(int),
-        help="MiB that two nodes send to each other at a time (default: 256 on a GPU, 64 on a CPU)",
-    )
-    parser.add_argument(
-        "--at-once",
-        type=_positive(int),
-        default=1,
-        metavar="N",
-        help="pairs that are measured at a time, of different nodes: faster, but they may share links (default: 1)",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=_positive(float),
-        default=120.0,
-        metavar="SECONDS",
-        help="how long nodes wait for each other, also for a pair that is measured (default: 120)",
-    )
-    return parser.parse_args(arguments)
 
 
 def _add_operator(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--operator",
-        choices=("auto", "fbgemm", "embedding_bag"),
-        default="auto",
-        help="FBGEMM's table-batched operator, or PyTorch's (default: FBGEMM's if fbgemm_gpu is installed)",
+    add = parser.add_argument
+    operator = "FBGEMM's table-batched operator, or PyTorch's (default: FBGEMM's if fbgemm_gpu is installed)"
+    add("--operator", choices=("auto", "fbgemm", "embedding_bag"), default="auto", help=operator)
+    memory = "memory for samples on a device (default: what is free; of a CPU less)"
+    add("--memory-mib", type=command.positive(int), help=memory)
+    host_memory = (
+        "host memory for cached tables of a device (default: a quarter of what is free, at most 32 GiB, divided among the"
+        " devices of the node)"
     )
-    parser.add_argument(
-        "--memory-mib",
-        type=_positive(int),
-        help="memory for samples on a device (default: what is free; of a CPU less)",
-    )
-    parser.add_argument(
-        "--host-memory-mib",
-        type=_positive(int),
-        help="host memory for cached tables of a device (default: a quarter of what is free, at most 32 GiB, divided"
-        " among the devices of the node)",
-    )
-    parser.add_argument("--hardware", metavar="NAME", help="name of the hardware, for run-info.json")
+    add("--host-memory-mib", type=command.positive(int), help=host_memory)
+    add("--hardware", metavar="NAME", help="name of the hardware, for run-info.json")
 
 
 def _add_device(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--device", default="auto", help="cuda, cuda:N or cpu (default: this rank's GPU if there is one)"
-    )
+    device = "cuda, cuda:N or cpu (default: this rank's GPU if there is one)"
+    parser.add_argument("--device", default="auto", help=device)
 
 
 def _node(text: str) -> str:
     # Not less strict than the planner, which would reject the pool.
     if not text.strip() or len(text) > 255 or not text.isprintable():
-        raise argparse.ArgumentTypeError(f"must have 1 to 255 characters, all of them printable, got {text!r}")
+        raise ValueError(f"must have 1 to 255 characters, all of them printable, got {text!r}")
     return text
-
-
-def _positive(number: Callable[[str], float]) -> Callable[[str], float]:
-    def parse(text: str) -> float:
-        value = number(text)
-        if not 0 < value < math.inf:
-            raise argparse.ArgumentTypeError(f"must be above 0, got {text}")
-        return value
-
-    parse.__name__ = number.__name__
-    return parse
-
-
-def _optimizer(text: str) -> str:
-    try:
-        return optimizer_name(text)
-    except ValueError as e:
-        raise argparse.ArgumentTypeError(str(e)) from None
 
 
 def _share(text: str) -> float:
     value = float(text)
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"must be between 0 and 1, got {text}")
+        raise ValueError(f"must be between 0 and 1, got {text}")
     return value
-
-
-_share.__name__ = "float"
 
 
 def _tables(text: str) -> int:
     # Of fewer tables none is held back.
     if int(text) < 10:
-        raise argparse.ArgumentTypeError(f"must be at least 10, got {text}")
+        raise ValueError(f"must be at least 10, got {text}")
     return int(text)
 
 
 if __name__ == "__main__":
-    main()
+    command.main(name="collect")

@@ -68,7 +68,6 @@ class CollectiveShape:
     elements: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the fields of a sample file, without the time."""
         fields: dict[str, Any] = {
             "collective": self.name,
             "devices": len(self.group.ranks),

@@ -27,7 +27,7 @@ from fbgemm_gpu.split_table_batched_embeddings_ops_training import (
     SplitTableBatchedEmbeddingBagsCodegen,
 )
 
-from shardtide.collect.operators import EPSILON, Bags, Held, dense_row_wise_adagrad
+from shardtide.collect.operators import EPSILON, Bags, EmbeddingBags, Held, dense_row_wise_adagrad
 from shardtide.optimizers import OF_COPIES
 
 _OPTIMIZERS = {
@@ -51,7 +51,7 @@ _COUNTS = {"lookups": 1, "rows": 2, "missedRows": 3, "conflicts": 4}
 _PRECISIONS = {torch.float32: SparseType.FP32, torch.float16: SparseType.FP16}
 
 
-class TableBatchedEmbeddings:
+class TableBatchedEmbeddings(EmbeddingBags):
     """The shards of a device: one operator for those of the same samples, type, kind and optimizer.
 
     Cached shards are a kind for each width, and so are unpooled ones.
@@ -70,48 +70,36 @@ class TableBatchedEmbeddings:
         self._groups = [
             _Group(indices, [shards[i] for i in indices], device, learning_rate, fill) for indices in groups.values()
         ]
+        self.has_caches = any(group.is_cached for group in self._groups)
 
     def join(self, bags: Sequence[Bags]) -> list[Bags]:
-        """Returns the lookups of each operator, as the distribution of inputs hands them over in training."""
         return [group.join(bags) for group in self._groups]
 
-    @property
-    def has_caches(self) -> bool:
-        """Whether there are cached shards."""
-        return any(group.is_cached for group in self._groups)
-
     def prefetch(self, joined: Sequence[Bags]) -> None:
-        """Fetches the rows that caches lack, and writes back those that leave; `forward` does it otherwise."""
         for group, bags in zip(self._groups, joined):
             if group.is_cached:
                 group.operator.prefetch(*bags)
 
     def count_lookups(self, counted: bool) -> None:
-        """Begins or ends counting what caches lack; counting takes time."""
         for group in self._groups:
             if group.is_cached:
                 group.operator.gather_uvm_cache_stats = counted
 
     def cache_counts(self) -> dict[str, float]:
-        """Returns counts of a mean step: lookups, distinct rows, rows that caches lacked, rows that found no place."""
         counts = [group.cache_counts() for group in self._groups if group.is_cached]
         return {name: round(sum(of[name] for of in counts), 1) for name in _COUNTS} if counts else {}
 
     def forward(self, joined: Sequence[Bags]) -> None:
-        """Looks up and sums."""
         for group, bags in zip(self._groups, joined):
             group.output = group.operator(*bags)
 
     def join_gradients(self, gradients: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Returns the gradients of each operator's outputs, as it has them."""
         return [group.join_gradients(gradients) for group in self._groups]
 
     def backward(self, gradients: Sequence[torch.Tensor]) -> None:
-        """Computes gradients, and updates all weights but those of copies."""
         torch.autograd.backward([group.output for group in self._groups], list(gradients))
 
     def step(self) -> None:
-        """Updates copies."""
         for group in self._groups:
             group.step()
 
@@ -216,7 +204,6 @@ class _Group:
 
 
 def _kind(shard: Held) -> tuple[object, ...]:
-    """What shards of an operator have in common."""
     is_cached = shard.cache_share is not None
     # FBGEMM has unpooled tables of one width in an operator.
     width = shard.columns if is_cached or not shard.pooled else None

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 import torch
@@ -51,7 +49,6 @@ class LinkSpeed:
 
     @property
     def both_ways(self) -> float:
-        """The smaller of the two."""
         return min(self.there, self.back)
 
 
@@ -132,7 +129,6 @@ class LinkMeter:
         return statistics.median(laps[WARM_UPS:]) / 1e3
 
     def gigabytes_per_second(self, seconds: float) -> float:
-        """Returns the bandwidth of a message that took so long."""
         return self._message_bytes / seconds / 1e9
 
     def _lap(self, other: int) -> float:
@@ -217,24 +213,3 @@ def summary(names: Sequence[str], speeds: dict[tuple[int, int], LinkSpeed]) -> l
             f" back {back:.3g} GB/s"
         )
     return lines
-
-
-class LinkFile:
-    """The file of links, which is replaced once all are measured.
-
-    OSError: it cannot be written
-    """
-
-    def __init__(self, path: Path):
-        self._path = path
-        self._part = path.with_name(path.name + ".part")
-        self._part.write_text("")
-
-    def write(self, text: str) -> None:
-        """Replaces the file."""
-        self._part.write_text(text, encoding="utf-8")
-        os.replace(self._part, self._path)
-
-    def discard(self) -> None:
-        """Removes what is not written, if it is there."""
-        self._part.unlink(missing_ok=True)

@@ -62,19 +62,16 @@ def operator_of(name: str) -> str:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Returns the bytes of memory that samples may take."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     return min(MOST_CPU_BYTES, int(_available_bytes() * CPU_MEMORY_SHARE))
 
 
 def free_host_bytes() -> int:
-    """Returns the bytes of host memory that tables with a cache on a GPU may take."""
     return min(MOST_HOST_BYTES, int(_available_bytes() * HOST_MEMORY_SHARE))
 
 
 def describe(device: torch.device) -> dict[str, object]:
-    """Returns the device, its driver, and the versions of PyTorch and CUDA."""
     software = {"torch": torch.__version__, "cuda": torch.version.cuda, "python": platform.python_version()}
     if device.type == "cuda":
         properties = torch.cuda.get_device_properties(device)

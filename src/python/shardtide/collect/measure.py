@@ -7,7 +7,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 
@@ -55,29 +55,6 @@ BYTES_PER_GRADIENT_ELEMENT = 24
 WEIGHT_BYTES_PER_ROW = 32
 
 
-class Operators(Protocol):
-    """The operators of a set of shards: operators.EmbeddingBags, fbgemm.TableBatchedEmbeddings."""
-
-    @property
-    def has_caches(self) -> bool: ...
-
-    def prefetch(self, joined: Sequence[Bags]) -> None: ...
-
-    def count_lookups(self, counted: bool) -> None: ...
-
-    def cache_counts(self) -> dict[str, float]: ...
-
-    def join(self, bags: Sequence[Bags]) -> list[Bags]: ...
-
-    def forward(self, joined: Sequence[Bags]) -> None: ...
-
-    def join_gradients(self, gradients: Sequence[torch.Tensor]) -> list[torch.Tensor]: ...
-
-    def backward(self, gradients: Sequence[torch.Tensor]) -> None: ...
-
-    def step(self) -> None: ...
-
-
 @dataclass(frozen=True)
 class Times:
     """Medians over repetitions, in ms.
@@ -102,21 +79,10 @@ class Times:
     cache: Mapping[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the fields of a sample file."""
-        fields: dict[str, Any] = {
-            "forward_ms": round(self.forward_ms, 5),
-            "backward_ms": round(self.backward_ms, 5),
-            "optimizer_ms": round(self.optimizer_ms, 5),
-        }
-        if self.prefetch_ms is not None:
-            fields["prefetch_ms"] = round(self.prefetch_ms, 5)
-        if self.cache:
-            fields["cache"] = dict(self.cache)
-        if self.launch_ms is not None:
-            fields["launch_ms"] = round(self.launch_ms, 5)
-        if not self.is_queued:
-            fields["queued"] = False
-        return fields
+        names = ("forward_ms", "backward_ms", "optimizer_ms", "prefetch_ms", "cache", "launch_ms")
+        found = {name: getattr(self, name) for name in names}
+        fields = {name: dict(of) if name == "cache" else round(of, 5) for name, of in found.items() if of or of == 0}
+        return fields if self.is_queued else {**fields, "queued": False}
 
 
 class _Step(NamedTuple):
@@ -204,19 +170,17 @@ class Meter:
 
     @property
     def has_caches(self) -> bool:
-        """Whether cached shards can be measured."""
         return self._table_batched and self._device.type == "cuda"
 
     @property
     def has_unpooled(self) -> bool:
-        """Whether unpooled shards can be measured."""
         return self._table_batched
 
     def _fill_caches(
         self,
         tables: Sequence[AnyTable],
         shards: Sequence[Shard],
-        operators: Operators,
+        operators: EmbeddingBags,
         generator: torch.Generator,
     ) -> dict[str, float]:
         """Brings caches into the state that they have in training, and returns what they then lack.
@@ -237,10 +201,10 @@ class Meter:
         return operators.cache_counts()
 
     @torch.no_grad()
-    def _pass_untimed(self, inputs: Sequence[Bags], operators: Operators) -> None:
+    def _pass_untimed(self, inputs: Sequence[Bags], operators: EmbeddingBags) -> None:
         operators.forward(operators.join(inputs))
 
-    def _operators(self, tables: Sequence[AnyTable], shards: Sequence[Shard]) -> Operators:
+    def _operators(self, tables: Sequence[AnyTable], shards: Sequence[Shard]) -> EmbeddingBags:
         if self._table_batched:
             from shardtide.collect.fbgemm import TableBatchedEmbeddings
 
@@ -287,7 +251,7 @@ class Meter:
         self,
         tables: Sequence[AnyTable],
         shards: Sequence[Shard],
-        operators: Operators,
+        operators: EmbeddingBags,
         gradients: Sequence[torch.Tensor],
         generator: torch.Generator,
         flushes: int,
@@ -352,11 +316,9 @@ class Stopwatch:
         self._began = time.perf_counter()
 
     def lap(self) -> None:
-        """Ends a lap and starts the next one."""
         self._marks.append(self._clock.now())
 
     def end_launching(self) -> None:
-        """Notes that all work is launched."""
         self.launch_ms = (time.perf_counter() - self._began) * 1e3
         self.is_queued = not self._clock.cuda or self._clock.is_ahead(self._marks[0])
 

@@ -97,7 +97,7 @@ class ShardOperator:
 
 
 class EmbeddingBags:
-    """The shards of a device, each with an operator of its own, and no caches.
+    """The operators of the shards of a device: here one for each, without caches.
 
     shards: with weights and momentum, as ShardOperator has them
     """
@@ -109,33 +109,31 @@ class EmbeddingBags:
         self._outputs: list[torch.Tensor] = []
 
     def join(self, bags: Sequence[Bags]) -> list[Bags]:
-        """Returns the lookups of each operator."""
+        """Returns the lookups of each operator, as the distribution of inputs hands them over in training."""
         return list(bags)
 
     def prefetch(self, joined: Sequence[Bags]) -> None:
-        """There is nothing to prefetch."""
+        """Fetches the rows that caches lack, and writes back those that leave; `forward` does it otherwise."""
 
     def count_lookups(self, counted: bool) -> None:
-        """There are no caches to count."""
+        """Begins or ends counting what caches lack; counting takes time."""
 
     def cache_counts(self) -> dict[str, float]:
-        """Returns nothing."""
+        """Returns counts of a mean step: lookups, distinct rows, rows that caches lacked, rows that found no place."""
         return {}
 
     def forward(self, joined: Sequence[Bags]) -> None:
-        """Looks up and sums."""
         self._outputs = [shard.forward(*bags) for shard, bags in zip(self._shards, joined)]
 
     def join_gradients(self, gradients: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Returns the gradients of each operator's outputs."""
         return list(gradients)
 
     def backward(self, gradients: Sequence[torch.Tensor]) -> None:
-        """Computes the gradients of the weights."""
+        """Computes gradients, and, with FBGEMM, updates all weights but those of copies."""
         torch.autograd.backward(self._outputs, list(gradients))
 
     def step(self) -> None:
-        """Updates the weights."""
+        """Updates the weights that backward left."""
         for shard in self._shards:
             shard.step()
 

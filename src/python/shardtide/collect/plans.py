@@ -6,11 +6,11 @@ import json
 import random
 import re
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shardtide.arguments import parse_json, read_text
+from shardtide.arguments import json_lines
 from shardtide.collect.measure import Meter
 from shardtide.collect.run import attempt
 from shardtide.collect.samples import append, noise_of, table_line
@@ -74,7 +74,7 @@ def read_workloads(path: Path, optimizers: Sequence[str]) -> list[Workload]:
     ValueError: a line is no workload, or has tables that cannot be measured
     """
     found = []
-    for number, line in _lines(path):
+    for place, line in json_lines(path):
         try:
             cluster = line["cluster"]
             named = {"optimizer": cluster["optimizer"]} if "optimizer" in cluster else {}
@@ -95,9 +95,9 @@ def read_workloads(path: Path, optimizers: Sequence[str]) -> list[Workload]:
                     )
             found.append(Workload(str(line["task"]), cluster["devices"], cluster["batchSize"], tables))
         except KeyError as e:
-            raise ValueError(f"{path}, line {number}: {e.args[0]} is missing") from None
+            raise ValueError(f"{place}: {e.args[0]} is missing") from None
         except (ValueError, TypeError) as e:
-            raise ValueError(f"{path}, line {number}: {e}") from None
+            raise ValueError(f"{place}: {e}") from None
     return found
 
 
@@ -118,9 +118,9 @@ def _plans(path: Path, paths: Sequence[Path]) -> dict[str, dict[str, Any]]:
     if paths.count(path) > 1:
         raise ValueError(f"files of plans must be different, got {path} twice")
     plans = {}
-    for number, line in _lines(path):
+    for place, line in json_lines(path):
         if "task" not in line or "feasible" not in line:
-            raise ValueError(f"{path}, line {number}: must have task and feasible; ./shardtide plan writes such lines")
+            raise ValueError(f"{place}: must have task and feasible; ./shardtide plan writes such lines")
         plans[str(line["task"])] = line
     return plans
 
@@ -239,7 +239,6 @@ class PlanMeter:
         return line
 
     def noise(self) -> dict[str, float] | None:
-        """Returns how far two measurements of a set lie apart; None if none was repeated."""
         return noise_of(self._pairs)
 
     def _set(self, shards: Sequence[Shard]) -> tuple[dict[str, Any] | None, str]:
@@ -311,12 +310,3 @@ def summary(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, text in enumerate(read_text(path).splitlines(), 1):
-        if text.strip():
-            line = parse_json(text, f"{path}, line {number}")
-            if not isinstance(line, dict):
-                raise ValueError(f"{path}, line {number} must be an object, got {text[:40]}")
-            yield number, line

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from shardtide.arguments import read_json
+from shardtide.arguments import read_json, replacing
 from shardtide.collect.ids import reuse_histogram
 from shardtide.collect.measure import MOST_REPETITIONS, REPETITIONS
 from shardtide.collect.shapes import Limits
@@ -44,8 +44,9 @@ class Samples:
     """The samples of one kind in a folder, in the order of measuring.
 
     kind: compute or collectives, the name of the files
-    repeats: what was measured again
-    skipped: what could not be measured
+    repeats: lines of what was measured again
+    skipped: lines of what could not be measured; then why, by sample
+    not_queued: of how many samples a GPU may have waited for launches
     """
 
     def __init__(
@@ -53,41 +54,29 @@ class Samples:
     ):
         self._folder = folder
         self._kind = kind
-        self._skipped = {line[kind]: str(line["why"]) for line in skipped if kind in line}
-        self._not_queued = 0
+        self.skipped = {line[kind]: str(line["why"]) for line in skipped if kind in line}
+        self.not_queued = 0
         self._totals: list[float | None] = []
         self._read_totals()
         self._again = {line[kind]: float(line["ms"]) for line in repeats if kind in line}
 
     def __len__(self) -> int:
-        """The number of samples that were measured or skipped."""
         return len(self._totals)
 
-    @property
-    def skipped(self) -> dict[int, str]:
-        """Why samples were skipped."""
-        return dict(self._skipped)
-
-    @property
-    def not_queued(self) -> int:
-        """Of how many samples a GPU may have waited for launches."""
-        return self._not_queued
-
     def add(self, line: dict[str, Any]) -> None:
-        """Appends the next sample."""
         append(self._folder / _split(len(self)) / f"{self._kind}.jsonl", line)
         self._note(line)
 
     def skip(self, why: str) -> None:
         """Leaves out the next sample."""
         append(self._folder / "skipped.jsonl", {self._kind: len(self), "why": why})
-        self._skipped[len(self)] = why
+        self.skipped[len(self)] = why
         self._totals.append(None)
 
     def due_repeat(self) -> int | None:
         """Returns which sample should be measured again now, None if none."""
         for due in range(0, len(self) - REPEATED_AFTER, REPEATED_EACH):
-            if due not in self._again and due not in self._skipped:
+            if due not in self._again and due not in self.skipped:
                 return due
         return None
 
@@ -97,17 +86,16 @@ class Samples:
         append(self._folder / "repeats.jsonl", {self._kind: sample, "ms": self._again[sample]})
 
     def noise(self) -> dict[str, float] | None:
-        """Returns how far two measurements lie apart, as shares of their mean; None if none was repeated."""
         return noise_of([(self._totals[i] or ms, ms) for i, ms in self._again.items()])
 
     def _note(self, line: dict[str, Any]) -> None:
         self._totals.append(total_ms(line))
-        self._not_queued += line.get("queued") is False
+        self.not_queued += line.get("queued") is False
 
     def _read_totals(self) -> None:
         lines = {split: read_lines(self._folder / split / f"{self._kind}.jsonl") for split in ("train", "valid")}
-        while len(self._totals) in self._skipped or lines[_split(len(self._totals))]:
-            if len(self._totals) in self._skipped:
+        while len(self._totals) in self.skipped or lines[_split(len(self._totals))]:
+            if len(self._totals) in self.skipped:
                 self._totals.append(None)
             else:
                 self._note(lines[_split(len(self._totals))].pop(0))
@@ -135,11 +123,9 @@ class SampleFolder:
 
     @property
     def limits(self) -> Limits:
-        """What the sets of this folder may need."""
         return Limits(**self._options["limits"])
 
     def write_tables(self, tables: Sequence[AnyTable]) -> None:
-        """Appends the tables that the folder lacks."""
         present = len(read_lines(self._path / "tables.jsonl"))
         for index, table in list(enumerate(tables))[present:]:
             append(self._path / "tables.jsonl", table_line(f"t{index}", table))
@@ -216,13 +202,11 @@ def measured_with(run: dict[str, Any], operator: str, hardware: str | None) -> d
 
 def write_info(folder: Path, info: dict[str, Any]) -> None:
     """Replaces run-info.json, whole or not at all."""
-    written = folder / "run-info.json.part"
-    written.write_text(json.dumps(info, indent=2) + "\n")
-    os.replace(written, folder / "run-info.json")
+    with replacing(folder / "run-info.json") as written:
+        written.write_text(json.dumps(info, indent=2) + "\n")
 
 
 def table_line(name: str, table: AnyTable) -> dict[str, Any]:
-    """Returns a table as tables.jsonl has it."""
     return {
         "name": name,
         "rows": table.rows,
@@ -233,7 +217,6 @@ def table_line(name: str, table: AnyTable) -> dict[str, Any]:
 
 
 def append(path: Path, line: dict[str, Any]) -> None:
-    """Appends an object of JSON to a file."""
     with path.open("a") as file:
         file.write(json.dumps(line, separators=(",", ":")) + "\n")
 

@@ -101,7 +101,6 @@ class Shard:
             raise ValueError(f"cache_share must be above 0 and at most 1, got {self.cache_share}")
 
     def rows(self, table: AnyTable) -> int:
-        """Rows on the device."""
         return -(-table.rows // self.devices)
 
     def cached_rows(self, table: AnyTable) -> int:
@@ -117,7 +116,6 @@ class Shard:
         return self.samples if self.pooled else self.lookups(table)
 
     def needs(self, table: AnyTable) -> Limits:
-        """What a step of the shard needs."""
         rows = self.rows(table)
         gradients = self.outputs(table) + (rows if self.replicated else self.lookups(table))
         if self.cache_share is not None:
@@ -132,20 +130,16 @@ class Shard:
 
     def to_json(self) -> dict[str, object]:
         """Returns the shard as a sample file has it; defaults are left out."""
-        fields: dict[str, object] = {"table": self.table, "columns": self.columns, "samples": self.samples}
-        if self.devices > 1:
-            fields["rowShare"] = 1 / self.devices
-        if self.replicated:
-            fields["replicated"] = True
-        if self.bytes_per_element != 4:
-            fields["bytesPerElement"] = self.bytes_per_element
-        if self.optimizer != DEFAULT:
-            fields["optimizer"] = self.optimizer
-        if self.cache_share is not None:
-            fields["cacheShare"] = self.cache_share
-        if not self.pooled:
-            fields["pooled"] = False
-        return fields
+        others: dict[str, tuple[object, object]] = {
+            "rowShare": (1 / self.devices, 1.0),
+            "replicated": (self.replicated, False),
+            "bytesPerElement": (self.bytes_per_element, 4),
+            "optimizer": (self.optimizer, DEFAULT),
+            "cacheShare": (self.cache_share, None),
+            "pooled": (self.pooled, True),
+        }
+        fields = {"table": self.table, "columns": self.columns, "samples": self.samples}
+        return {**fields, **{name: value for name, (value, default) in others.items() if value != default}}
 
 
 @dataclass(frozen=True)

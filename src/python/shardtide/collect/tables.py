@@ -66,17 +66,12 @@ class Table:
 
     @property
     def log_range(self) -> float:
-        """ln((rows + offset) / offset)."""
         return math.log1p(self.rows / self.offset)
 
     def access_cdf(self) -> list[float]:
         """Returns the shares of lookups on the 1, 4, 16, ... most used rows while these are not all, then 1."""
-        shares, ranks = [], 1
-        while ranks < self.rows:
-            # 7 digits of each: the shares of few rows of a large table are far below 1.
-            shares.append(float(f"{self.share(ranks):.7g}"))
-            ranks *= 4
-        return [*shares, 1.0]
+        # 7 digits of each: the shares of few rows of a large table are far below 1.
+        return [*(float(f"{self.share(ranks):.7g}") for ranks in cdf_ranks(self.rows)), 1.0]
 
 
 class GivenTable:
@@ -95,10 +90,7 @@ class GivenTable:
             raise ValueError(f"rows must be between 1 and 2^36, got {rows}")
         if not pooling_factor > 0:
             raise ValueError(f"poolingFactor must be above 0, got {pooling_factor}")
-        ends = [1]
-        while ends[-1] * 4 < rows:
-            ends.append(ends[-1] * 4)
-        self._ends = [0.0, *map(float, ends if rows > 1 else []), float(rows)]
+        self._ends = [0.0, *map(float, cdf_ranks(rows)), float(rows)]
         self._shares = [0.0, *access_cdf]
         if len(self._shares) != len(self._ends) or self._shares != sorted(self._shares) or self._shares[-1] != 1:
             raise ValueError(
@@ -110,11 +102,9 @@ class GivenTable:
         self._flatness = self._flatnesses()
 
     def access_cdf(self) -> list[float]:
-        """Returns the shares of lookups on the 1, 4, 16, ... most used rows while these are not all, then 1."""
         return self._shares[1:]
 
     def share(self, ranks: float) -> float:
-        """Returns the share of lookups that fall on the most used `ranks` rows, 0 <= ranks <= rows."""
         i = min(bisect.bisect_right(self._ends, ranks), len(self._ends) - 1)
         begin, end, flatness = self._ends[i - 1], self._ends[i], self._flatness[i - 1]
         part = (ranks**flatness - begin**flatness) / (end**flatness - begin**flatness)
@@ -138,11 +128,8 @@ class GivenTable:
     def part(self, first: int, last: int) -> GivenTable:
         """Returns rows first..last in order of use, last not included, with their lookups, as a table."""
         before, of_all = self.share(first), self.share(last) - self.share(first)
-        ends, count = [1], last - first
-        while ends[-1] * 4 < count:
-            ends.append(ends[-1] * 4)
-        shares = [min(1.0, (self.share(first + end) - before) / of_all) for end in ends if end < count]
-        return GivenTable(count, self.pooling_factor * of_all, [*shares, 1.0])
+        shares = [min(1.0, (self.share(first + end) - before) / of_all) for end in cdf_ranks(last - first)]
+        return GivenTable(last - first, self.pooling_factor * of_all, [*shares, 1.0])
 
     def _flatnesses(self) -> list[float]:
         """1 - exponent of each range of ranks: never 0, for which the formulas have no value."""
@@ -162,6 +149,11 @@ class GivenTable:
 
 
 AnyTable = Union[Table, GivenTable]
+
+
+def cdf_ranks(rows: int) -> list[int]:
+    """Returns the numbers of most used rows that an access CDF has shares of, but for all: 1, 4, 16, ... below rows."""
+    return [4**k for k in range(rows.bit_length()) if 4**k < rows]
 
 
 def draw_table(seed: int, index: int) -> Table:

@@ -1,14 +1,7 @@
 """Imports the tables of other systems: HugeCTR and TorchEasyRec configurations, checkpoints of TorchRec.
 
-    from shardtide.imports import torcheasyrec
-
-    imported = torcheasyrec.read("mmoe.config")
-    lookups = imported.all_lookups({"click_seq": 37.5})
-    change = workload_change("feed", imported.configs, lookups, cluster, "adagrad", **imported.options())
-
-Each importer returns Imported: EmbeddingBagConfigs for shardtide.torchrec.publish, and what the source says of
-lookups, hash tables, constraints, kernels and weights. `python -m shardtide.imports` writes a workload for
-`shardtide plan`, or files for shardtide.torchrec.publish.
+Each importer returns Imported: EmbeddingBagConfigs, and what the source says of lookups, hash tables, constraints,
+kernels and weights, all arguments of shardtide.torchrec.workload.Workload.tables().
 """
 
 from shardtide.imports.imported import Imported, workload

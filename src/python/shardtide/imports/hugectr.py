@@ -19,7 +19,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from shardtide.arguments import items, mapping, parse_json, read_text, shown
+from shardtide.arguments import items, mapping, one_of, parse_json, read_text, shown
 from shardtide.imports.imported import Imported
 
 OPTIMIZERS = {"sgd": "sgd", "adam": "adam", "adagrad": "adagrad"}
@@ -39,20 +39,15 @@ def read(path: str | pathlib.Path, gpus: int | None = None, dataset: str | None 
     dataset: of a file with the arguments of several, the name of one
     """
     text = read_text(path)
-    if text.lstrip().startswith("{"):
-        config = mapping(parse_json(text, str(path)), str(path), "layers")
-        try:
-            return tables(config, gpus)
-        except ValueError as e:
-            raise ValueError(f"{path}: {e}") from None
+    is_json = text.lstrip().startswith("{")
+    config = mapping(parse_json(text, str(path)), str(path), "layers") if is_json else {}
     try:
-        return arguments(text, dataset)
+        return tables(config, gpus) if is_json else arguments(text, dataset)
     except ValueError as e:
         raise ValueError(f"{path}: {e}") from None
 
 
 def tables(config: Mapping[str, Any], gpus: int | None = None) -> Imported:
-    """Returns the tables of a model's JSON; see read()."""
     layers = [mapping(layer, "a layer", "type") for layer in items(config.get("layers"), "layers", "objects")]
     gpus = _gpus(config) or gpus
     inputs = {
@@ -83,8 +78,7 @@ def _add_layer(
     hparam = mapping(layer[_HPARAM], f"{_HPARAM} of {top}", "embedding_vec_size")
     columns = _number(hparam, "embedding_vec_size", top)
     combiner = str(hparam.get("combiner", "sum"))
-    if combiner not in _COMBINERS:
-        raise ValueError(f"combiner of {top} must be one of {', '.join(_COMBINERS)}, got {combiner}")
+    one_of(combiner, _COMBINERS, f"combiner of {top}")
     own = layer.get("optimizer")
     if own is not None and _optimizer(own, top) != imported.optimizer:
         imported.notes.append(f"{top} has an optimizer of its own, which is not imported: name one for all tables")
@@ -176,13 +170,10 @@ def _number(fields: Mapping[str, Any], name: str, of: str) -> int:
 
 
 def arguments(text: str, dataset: str | None = None) -> Imported:
-    """Returns the tables of the benchmark's arguments; see read()."""
     text = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
     named = {name: value for name, value in re.findall(r'(\w+)="([^"]*)"', text) if "--num_table" in value}
     if dataset is not None:
-        if dataset not in named:
-            raise ValueError(f"the dataset must be one of {', '.join(named) or 'none'}, got {dataset}")
-        text = named[dataset]
+        text = named[one_of(dataset, named, "the dataset")]
     elif len(named) > 1:
         raise ValueError(f"must have the arguments of one dataset, got {', '.join(named)}: name one")
     lists = {name: _list(text, name) for name in _ARGUMENTS}

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardtide.torchrec.publish import table
+from shardtide.deprecation import deprecated
+from shardtide.torchrec.workload import Workload
 
 # Shards have multiples of so many columns.
 COLUMN_UNIT = 4
@@ -23,7 +24,7 @@ class Imported:
         embedding_dim, feature_names, data_type, pooling (NONE: a lookup has an output of its own)
     lookups: mean number of lookups per sample, by feature, where the source says it
     storage: of tables that are hash tables, by name: fields of a HashedStorage. Their num_embeddings are slots
-    constraints, kernels: by table, what the source demands of its plan: as for shardtide.torchrec.publish.table()
+    constraints, kernels: by table, what the source demands of its plan: as for Workload.tables()
     weights: "given" by feature whose ids have weights
     optimizer: one of shardtide.optimizers.OPTIMIZERS, if the source names it
     notes: sentences on what the source does not say, and what is taken instead
@@ -72,17 +73,13 @@ class Imported:
             if storage is not None:
                 self.storage[name] = storage
             return
-        for what in ("num_embeddings", "embedding_dim", "data_type", "pooling"):
-            if same[what] != config[what]:
+        before, now = {**same, "storage": self.storage.get(name)}, {**config, "storage": storage}
+        for what in ("num_embeddings", "embedding_dim", "data_type", "pooling", "storage"):
+            if before[what] != now[what]:
                 raise ValueError(
-                    f"Features that share table {name} must agree on its {what}, got {same[what]} of"
-                    f" {same['feature_names'][0]} and {config[what]} of {features[0]}"
+                    f"Features that share table {name} must agree on its {what}, got {before[what]} of"
+                    f" {same['feature_names'][0]} and {now[what]} of {features[0]}"
                 )
-        if self.storage.get(name) != storage:
-            raise ValueError(
-                f"Features that share table {name} must agree on its storage, got {self.storage.get(name)} of"
-                f" {same['feature_names'][0]} and {storage} of {features[0]}"
-            )
         same["feature_names"] += [feature for feature in features if feature not in same["feature_names"]]
 
     def all_lookups(self, given: Mapping[str, float] | None = None, default: float | None = None) -> dict[str, float]:
@@ -114,15 +111,13 @@ class Imported:
 
         lookups: of all features, see all_lookups()
         optimizer: in place of the source's
-        profiles: as for shardtide.torchrec.publish.table()
+        profiles: as for Workload.tables()
         """
-        return [
-            table(config, lookups, optimizer or self.optimizer, profiles, **self.options()) for config in self.configs
-        ]
+        named = optimizer or self.optimizer
+        return Workload("").tables(self.configs, lookups, named, profiles=profiles, **self.options()).specs
 
     def options(self) -> dict[str, dict[str, Any]]:
-        """Returns further arguments of shardtide.torchrec.publish.table() and workload_change(): all but configs,
-        lookups and the optimizer."""
+        """Returns further arguments of Workload.tables(): all but configs, lookups, the optimizer and profiles."""
         return {
             "storage": self.storage,
             "constraints": self.constraints,
@@ -137,9 +132,7 @@ def listed(names: list[str]) -> str:
     return ", ".join(names[:MAX_LISTED]) + more
 
 
+@deprecated("Workload(...).line()")
 def workload(task: str, cluster: Mapping[str, Any], tables: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns a line of a file of workloads, for `shardtide plan make -f`.
-
-    cluster: devices, memoryBytesPerDevice, batchSize, hardware, and any other field that the file may have
-    """
+    """Version 0.2.0's way to a line of a file of workloads."""
     return {"task": task, "cluster": dict(cluster), "tables": tables}

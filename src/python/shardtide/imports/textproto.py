@@ -74,8 +74,6 @@ class Message:
 
 
 class _Tokens:
-    """The tokens of a text: kind, text and line of each."""
-
     def __init__(self, text: str):
         self.tokens: list[tuple[str, str, int]] = []
         self.next = 0

@@ -22,12 +22,12 @@ import pathlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from shardtide.arguments import read_text, shown
+from shardtide.arguments import one_of, read_text, shown
 from shardtide.imports.imported import Imported, listed
 from shardtide.imports.textproto import Message, parse
 from shardtide.torchrec.descriptions import KINDS
 from shardtide.torchrec.kernels import COMPUTE_KERNELS
-from shardtide.torchrec.publish import BYTES
+from shardtide.torchrec.workload import BYTES
 
 # Tables of WIDE groups have this many columns unless the model's wide_embedding_dim says otherwise.
 WIDE_COLUMNS = 4
@@ -244,7 +244,6 @@ def _rows(feature: _Feature, given: Mapping[str, int]) -> int:
 
 
 def _storage(imported: Imported, feature: _Feature) -> dict[str, Any] | None:
-    """Returns the HashedStorage of a feature's table; None if its rows are fixed."""
     size = feature.sizes[0]
     if size not in ("zch", "dynamicemb"):
         return None
@@ -260,11 +259,7 @@ def _storage(imported: Imported, feature: _Feature) -> dict[str, Any] | None:
         eviction, slot_bytes = _ZCH[policy]
         return {"slotBytes": slot_bytes, "eviction": eviction}
     score = message.text("score_strategy") or "STEP"
-    if score not in _SCORES:
-        raise ValueError(
-            f"line {message.line}: score_strategy of feature {feature.name} must be one of {', '.join(_SCORES)}, got"
-            f" {score}"
-        )
+    one_of(score, _SCORES, f"line {message.line}: score_strategy of feature {feature.name}")
     if score == "CUSTOMIZED":
         imported.notes.append(f"The program says which ids of feature {feature.name} are evicted: lru is taken")
     bucket = message.whole_number("bucket_capacity") or _BUCKET_SLOTS
@@ -349,22 +344,13 @@ def _columns(feature: _Feature) -> int:
 
 
 def _data_type(feature: _Feature) -> str:
-    data_type = feature.config.text("data_type") or "FP32"
-    if data_type not in BYTES:
-        raise ValueError(
-            f"line {feature.config.line}: data_type of feature {feature.name} must be one of {', '.join(BYTES)},"
-            f" got {data_type}"
-        )
-    return data_type
+    what = f"line {feature.config.line}: data_type of feature {feature.name}"
+    return one_of(feature.config.text("data_type") or "FP32", BYTES, what)
 
 
 def _pooling(feature: _Feature) -> str:
-    pooling = feature.config.text("pooling") or "sum"
-    if pooling not in _POOLING:
-        raise ValueError(
-            f"line {feature.config.line}: pooling of feature {feature.name} must be sum or mean, got {pooling}"
-        )
-    return _POOLING[pooling]
+    what = f"line {feature.config.line}: pooling of feature {feature.name}"
+    return _POOLING[one_of(feature.config.text("pooling") or "sum", _POOLING, what)]
 
 
 def _uses(config: Message, imported: Imported) -> tuple[dict[str, _Feature], list[tuple[_Feature, str, bool, int]]]:

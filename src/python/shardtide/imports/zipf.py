@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 
 from shardtide.arguments import shown
-
-# The next entry of an access CDF counts this many times as many rows.
-_FACTOR = 4
+from shardtide.collect.tables import cdf_ranks
 
 # Terms that are summed one by one; the formula for the others is then exact to 12 digits.
 _SUMMED = 1_000
@@ -28,12 +26,7 @@ def zipf_cdf(rows: int, exponent: float) -> list[float]:
     if not 0 <= exponent <= 10:
         raise ValueError(f"the exponent of Zipf's law must be between 0 and 10, got {shown(exponent)}")
     total = _sum(rows, exponent)
-    ranks = []
-    rank = 1
-    while rank < rows:
-        ranks.append(rank)
-        rank *= _FACTOR
-    return [*(min(1.0, float(f"{_sum(rank, exponent) / total:.7g}")) for rank in ranks), 1.0]
+    return [*(min(1.0, float(f"{_sum(rank, exponent) / total:.7g}")) for rank in cdf_ranks(rows)), 1.0]
 
 
 def _sum(ranks: int, exponent: float) -> float:

@@ -1,12 +1,7 @@
 """The planner's topics: publishers, subscribers of plans, reports of trainers.
 
-    log = Log({"bootstrap.servers": "kafka-1:9092"}, {"url": "http://schema-registry:8081"})
-    outcome = WorkloadPublisher(log).publish_and_wait(change)
-    with PlanSubscriber(log, "feed-ranking") as plans, TrainerReports(log, "feed-ranking") as reports:
-        plan = plans.get(timeout=60)
-        reports.adopted(plan["planId"], step=0)
-
-Values are dicts with the fields of the schemas in avro/. Errors are those of shardtide.errors. `python -m shardtide.log` shows plans.
+Values are dicts with the fields of the schemas in avro/, errors those of shardtide.errors. examples/python/tour.py is a
+publisher and a trainer.
 """
 
 from shardtide.log.log import Log

@@ -146,11 +146,9 @@ class Log:
         return min(until, time.monotonic() + self.timeout_seconds)
 
     def encode(self, topic: str, value: dict[str, Any]) -> bytes:
-        """Returns a value as a record of a topic; see Schemas.encode."""
         return self._schemas.encode(self.prefix + topic, value)
 
     def decode(self, topic: str, payload: bytes) -> dict[str, Any]:
-        """Returns the value of a topic's record; see Schemas.decode."""
         return self._schemas.decode(self.prefix + topic, payload)
 
     def consumer(self, group: str) -> confluent_kafka.Consumer:
@@ -169,7 +167,6 @@ class Log:
         )
 
     def producer(self, timeout_seconds: float | None) -> confluent_kafka.Producer:
-        """Returns a producer that writes to all in-sync replicas."""
         return confluent_kafka.Producer(
             {
                 # librdkafka's default puts a key on another partition than Kafka's Java clients do, and the planner
@@ -218,11 +215,9 @@ class Log:
 
     @property
     def refused(self) -> bool:
-        """Whether the brokers refuse this user."""
         return self._broker_error is not None and self._broker_error.code() in _REFUSED
 
     def succeeded(self) -> None:
-        """Forgets what the brokers' connections reported."""
         self._broker_error = None
 
     def _report(self, error: KafkaError) -> None:

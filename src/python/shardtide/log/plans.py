@@ -6,8 +6,9 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Any, Callable
 
-from shardtide.errors import NotFound, TimedOut, Unreachable
+from shardtide.arguments import Closing
 from shardtide.deprecation import deprecated
+from shardtide.errors import NotFound, TimedOut, Unreachable
 
 if TYPE_CHECKING:
     from shardtide.log.log import Log
@@ -21,11 +22,13 @@ POLL_SECONDS = 0.2
 RETRY_SECONDS = 1.0
 
 
-class PlanSubscriber:
+class PlanSubscriber(Closing):
     """The latest plan of a workload, kept current by a background thread that outlives outages of Kafka.
 
     log: a shardtide.log.Log
     workload: whose plans
+
+    deleted: whether the workload was deleted after a plan; its trainer may end, or keep the plan that runs
     """
 
     def __init__(self, log: Log, workload: str):
@@ -36,7 +39,7 @@ class PlanSubscriber:
         self._latest: dict[str, Any] | None = None
         self._taken: str | None = None
         self._caught_up = False
-        self._deleted = False
+        self.deleted = False
         self._error: Exception | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._read_all, name="shardtide-plans", daemon=True)
@@ -110,27 +113,15 @@ class PlanSubscriber:
         return bool(ready())
 
     @property
-    def deleted(self) -> bool:
-        """Whether the workload was deleted after a plan; its trainer may end, or keep the plan that runs."""
-        with self._changed:
-            return self._deleted
-
-    @property
     def problem(self) -> str | None:
         """What keeps plans from being read; None while they are."""
-        with self._changed:
-            return None if self._error is None else str(self._error)
+        error = self._error
+        return None if error is None else str(error)
 
     def close(self, timeout_seconds: float = 1.0) -> None:
         """Stops reading; waits at most for a time until the connections are closed."""
         self._closing.set()
         self._thread.join(timeout_seconds)
-
-    def __enter__(self) -> PlanSubscriber:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _read_all(self) -> None:
         while not self._closing.is_set():
@@ -160,7 +151,7 @@ class PlanSubscriber:
             if reader.caught_up:
                 with self._changed:
                     self._latest = newest
-                    self._deleted = deleted
+                    self.deleted = deleted
                     self._caught_up = True
                     self._error = None
                     self._changed.notify_all()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from shardtide.errors import TimedOut
@@ -109,20 +110,19 @@ def _with_canonical_id(change: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"eventId must be a UUID such as {uuid.uuid4()}, got {change['eventId']!r}") from e
 
 
+@dataclass
 class _Outcome:
-    """What became of a published change."""
+    _event_id: str
+    _place: dict[str, Any]
+    _predictions: Reader
+    _rejections: Reader
+    _group: Group
 
-    def __init__(self, event_id: str, place: dict[str, Any], predictions: Reader, rejections: Reader, group: Group):
-        self._event_id = event_id
-        self._place = place
-        self._predictions = predictions
-        self._rejections = rejections
-        self._group = group
+    def __post_init__(self) -> None:
         self._ends: tuple[dict[int, int], dict[int, int]] | None = None
         self._group_at = time.monotonic() + GROUP_SECONDS
 
     def poll(self) -> Accepted | Rejected | None:
-        """Returns the outcome if it is known now."""
         record = self._predictions.poll(POLL_SECONDS)
         if record is not None and record.value is not None and str(record.value["eventId"]) == self._event_id:
             return Accepted(record.value["generation"], record.value.get("costsOf"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
 import confluent_kafka as kafka
 
+from shardtide.arguments import Closing
 from shardtide.errors import Unreachable
 from shardtide.log.schemas import UndecidedSchema, UndecodableRecord
 
@@ -40,7 +41,7 @@ def _left(end: float, most: float = math.inf) -> float:
     return max(POLL_SECONDS, min(most, end - time.monotonic()))
 
 
-class Reader:
+class Reader(Closing):
     """Reads the committed records of all partitions of a topic, without a consumer group.
 
     Records that cannot be decoded are logged and skipped.
@@ -215,14 +216,7 @@ class Reader:
                 )
 
     def close(self) -> None:
-        """Closes the connections."""
         self._consumer.close()
-
-    def __enter__(self) -> Reader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class Sender:
@@ -279,7 +273,7 @@ class Sender:
         return message.partition(), message.offset()
 
 
-class Group:
+class Group(Closing):
     """Reads how far a consumer group is, without joining it."""
 
     def __init__(self, log: Log, group: str, until: float):
@@ -307,11 +301,4 @@ class Group:
         return found.offset if found.offset >= 0 else None
 
     def close(self) -> None:
-        """Closes the connections."""
         self._consumer.close()
-
-    def __enter__(self) -> Group:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()

@@ -10,6 +10,7 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from shardtide.arguments import Closing
 from shardtide.events import check_fills
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ STOP_SECONDS = 1.0
 LEAST_INTERVAL = datetime.timedelta(milliseconds=1)
 
 
-class TrainerReports:
+class TrainerReports(Closing):
     """Which plan a trainer runs, what its steps cost, and how full its hashed tables are.
 
     Every call returns at once. A background thread sends the reports in order, statuses before costs and costs before
@@ -50,6 +51,11 @@ class TrainerReports:
     source: who reports, shown to people
     run: name of this run of the trainer; steps count within a run. Use another one after each start
     capacity: reports of each kind that wait at most, at least 1
+
+    sent: number of reports that Kafka has acknowledged
+    dropped: number of those that were dropped: a buffer was full, or time was up when this was closed
+    failed: number of those that can never be sent: a right or a topic is missing, or a value is not of its schema
+    problem: what kept the last report from being sent; None after a report was sent
     """
 
     def __init__(
@@ -82,10 +88,10 @@ class TrainerReports:
         self._failures: dict[str, str] = {}
         self._sending = False
         self._closing = False
-        self._sent = 0
-        self._dropped = 0
-        self._failed = 0
-        self._problem: str | None = None
+        self.sent = 0
+        self.dropped = 0
+        self.failed = 0
+        self.problem: str | None = None
         self._thread = threading.Thread(target=self._send_all, name="shardtide-reports", daemon=True)
         self._thread.start()
 
@@ -176,34 +182,10 @@ class TrainerReports:
             self._add(FILLS, value)
 
     @property
-    def sent(self) -> int:
-        """Number of reports that Kafka has acknowledged."""
-        with self._changed:
-            return self._sent
-
-    @property
-    def dropped(self) -> int:
-        """Number of reports that were dropped: a buffer was full, or time was up when this was closed."""
-        with self._changed:
-            return self._dropped
-
-    @property
-    def failed(self) -> int:
-        """Number of reports that can never be sent: a right or a topic is missing, or a value is not of its schema."""
-        with self._changed:
-            return self._failed
-
-    @property
     def waiting(self) -> int:
         """Number of reports that are not sent yet."""
         with self._changed:
             return self._count_waiting()
-
-    @property
-    def problem(self) -> str | None:
-        """What kept the last report from being sent; None after a report was sent."""
-        with self._changed:
-            return self._problem
 
     def flush(self, timeout_seconds: float) -> bool:
         """Waits until no report waits, at most for a time; returns whether none does."""
@@ -225,12 +207,6 @@ class TrainerReports:
                 self._changed.notify_all()
         # A request to the registry may be under way; it is not waited for.
         self._thread.join(STOP_SECONDS)
-
-    def __enter__(self) -> TrainerReports:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _status(
         self, status: str, plan_id: str, step: int, reason: str | None = None, wave: int = 1, waves: int = 1
@@ -263,13 +239,11 @@ class TrainerReports:
             self._changed.notify_all()
 
     def _drop(self, count: int, reason: str) -> None:
-        before = self._dropped
-        self._dropped += count
+        before = self.dropped
+        self.dropped += count
         # At 1, 2, 4, 8 ...: an outage of days logs few lines.
-        if before.bit_length() < self._dropped.bit_length():
-            logger.warning(
-                "Dropped a report to the planner, %d so far: %s. %s", self._dropped, reason, self._problem or ""
-            )
+        if before.bit_length() < self.dropped.bit_length():
+            logger.warning("Dropped a report to the planner, %d so far: %s. %s", self.dropped, reason, self.problem or "")
 
     def _count_waiting(self) -> int:
         return sum(len(buffer) for buffer in self._buffers.values()) + self._sending
@@ -319,10 +293,10 @@ class TrainerReports:
                     self._changed.wait_for(lambda: self._closing, RETRY_SECONDS)
                     continue
                 if sent:
-                    self._problem = None
+                    self.problem = None
                     self._failures.pop(topic, None)
-                self._sent += sent
-                self._failed += problem is not None
+                self.sent += sent
+                self.failed += problem is not None
                 self._sending = False
                 self._changed.notify_all()
                 return
@@ -332,9 +306,9 @@ class TrainerReports:
         with self._changed:
             if problem is None:
                 return
-            if self._problem is None:
+            if self.problem is None:
                 logger.warning("Reports to the planner wait: %s", problem)
-            self._problem = problem
+            self.problem = problem
 
     def _fail(self, topic: str, problem: str) -> None:
         """Logs why a report can never be sent: once for a kind, though reports of other kinds are sent between."""
@@ -342,7 +316,7 @@ class TrainerReports:
             if self._failures.get(topic) != problem:
                 logger.warning("Reports to the planner fail: %s", problem)
             self._failures[topic] = problem
-            self._problem = problem
+            self.problem = problem
 
 
 def _now() -> datetime.datetime:

@@ -1,4 +1,4 @@
-"""python -m shardtide.profile: profiles tables, of fixed rows and hash tables, from files of ids."""
+"""Profiles tables, of fixed rows and hash tables, from files of ids."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import NoReturn
 
+from shardtide import command
 from shardtide.profile.files import DAY_SECONDS, Times, files_of, read
 from shardtide.profile.growth import TableGrowth
 from shardtide.profile.order import file_name
@@ -26,19 +26,9 @@ UNIT_SECONDS = {"m": 60, "h": 3_600, "d": DAY_SECONDS}
 COMPLETE = 0.9
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command with these arguments, those of the process unless given."""
-    options = _parse(arguments)
-    try:
-        _profile(options)
-    except (ValueError, OSError, MemoryError) as e:
-        sys.exit(f"shardtide.profile: {e}")
-    except KeyboardInterrupt:
-        sys.exit("shardtide.profile: interrupted; no file is left incomplete")
-
-
-def _profile(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Reads all files, prints a table, and writes the fields of each table's TableSpec, and the order of its rows."""
+    _check(options)
     profiler = Profiler(dict(options.rows), dict(options.feature), options.memory_mib * 2**20, options.growth)
     if options.order:
         # What would fail later fails before the files are read.
@@ -52,18 +42,19 @@ def _profile(options: argparse.Namespace) -> None:
     periods = _Periods(options.period, options.time)
     _read_all(profiler, options.files, periods)
     uses, growths = profiler.results(), periods.growth(profiler)
-    if uses:
-        print_table([_HEADER, *(_line(use) for use in uses.values())])
-    if uses and growths:
-        print()
-    if growths:
-        _print_growth(growths, periods.labels)
     results: list[TableUse | TableGrowth] = [*uses.values(), *growths.values()]
+    fields = {result.name: result.fields() for result in results}
+    if options.output != "text":
+        print(json.dumps(fields))
+    elif uses:
+        print_table([_HEADER, *(_line(use) for use in uses.values())])
+    if options.output == "text" and growths:
+        print("\n" if uses else "", end="")
+        _print_growth(growths, periods.labels)
     for result in results:
         for warning in result.warnings:
             print(warning, file=sys.stderr)
     if options.out:
-        fields = {result.name: result.fields() for result in results}
         options.out.write_text(json.dumps(fields, indent=2) + "\n", encoding="utf-8")
     if options.order:
         for profile in profiler.tables.values():
@@ -203,7 +194,6 @@ def _growth_line(growth: TableGrowth) -> list[str]:
 
 
 def _error(error: float) -> str:
-    """Returns a standard error as a column shows it."""
     return f"{error:,.0f}" if error else "exact"
 
 
@@ -235,87 +225,55 @@ def print_table(lines: Sequence[Sequence[str]]) -> None:
         print("  ".join(cells).rstrip(), flush=True)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """Exits with one line; --help shows the usage."""
-        self.exit(2, f"shardtide.profile: {message}\n")
-
-
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = _Parser(
-        prog="python -m shardtide.profile",
-        description="Measures how lookups spread over the rows of tables: pooling factor, access CDF and reuse"
-        " histogram, from files of ids. Of hash tables: distinct ids, their growth, and hit shares.",
-    )
-    parser.add_argument(
-        "files",
-        type=Path,
-        nargs="*",
-        metavar="FILE",
-        help=".parquet, .npy or .npz files, folders of them, or Delta tables",
-    )
-    _add_pairs(parser, "--rows", "TABLE=ROWS", int, "a table and how many rows it has")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    parser.set_defaults(interrupted="; no file is left incomplete")
+    files = ".parquet, .npy or .npz files, folders of them, or Delta tables"
+    add("files", type=Path, nargs="*", metavar="FILE", help=files)
     feature = "a feature (column) and the table that it looks up (default: one with the table's name)"
-    _add_pairs(parser, "--feature", "FEATURE=TABLE", str, feature)
-    parser.add_argument(
-        "--growth",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="TABLE",
-        help="hash tables, without fixed rows: distinct ids, new ids by period, and hit shares",
-    )
-    parser.add_argument(
-        "--period",
-        type=_seconds,
-        metavar="LENGTH",
-        help="with --growth: the time that each FILE or folder covers, in the order given, as 30m, 6h or 1d; with"
-        " --time, the length of periods, which begin at multiples of it in UTC",
-    )
-    parser.add_argument(
-        "--time",
-        metavar="COLUMN",
-        help="with --growth: the column of Parquet files with the time of each sample (default: a FILE is a period)",
-    )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="JSON: fields of each table's TableSpec, by table")
-    parser.add_argument(
-        "--order", type=Path, metavar="DIR", help="a file for each table with the rank of each row by use: TABLE.npy"
-    )
     hot_rows = "with --order: a table and its hot rows in a plan; other rows are spread (default: all by use)"
-    _add_pairs(parser, "--hot-rows", "TABLE=ROWS", int, hot_rows)
-    parser.add_argument(
-        "--memory-mib", type=int, default=DEFAULT_MEMORY_BYTES // 2**20, help="memory of a table (default: 128)"
+    pairs: tuple[tuple[str, str, Callable[[str], object], str], ...] = (
+        ("--rows", "TABLE=ROWS", int, "a table and how many rows it has"),
+        ("--feature", "FEATURE=TABLE", str, feature),
+        ("--hot-rows", "TABLE=ROWS", int, hot_rows),
     )
-    options = parser.parse_args(arguments)
+    for option, form, value, text in pairs:
+        add(option, type=_pair(form, value), nargs="+", action="extend", default=[], metavar=form, help=text)
+    growth = "hash tables, without fixed rows: distinct ids, new ids by period, and hit shares"
+    add("--growth", nargs="+", action="extend", default=[], metavar="TABLE", help=growth)
+    period = (
+        "with --growth: the time that each FILE or folder covers, in the order given, as 30m, 6h or 1d; with --time, the"
+        " length of periods, which begin at multiples of it in UTC"
+    )
+    add("--period", type=command.checked(_seconds), metavar="LENGTH", help=period)
+    of_samples = "with --growth: the column of Parquet files with the time of each sample (default: a FILE is a period)"
+    add("--time", metavar="COLUMN", help=of_samples)
+    add("--out", type=Path, metavar="FILE", help="JSON: fields of each table's TableSpec, by table")
+    add("-o", "--output", choices=("text", "json", "jsonl"), default="text", help="form of what is printed: tables, or --out")
+    add("--order", type=Path, metavar="DIR", help="a file for each table with the rank of each row by use: TABLE.npy")
+    memory = DEFAULT_MEMORY_BYTES // 2**20
+    add("--memory-mib", type=int, default=memory, help=f"memory of a table (default: {memory})")
+
+
+def _check(options: argparse.Namespace) -> None:
+    """ValueError if options do not go together."""
     if not (options.files and (options.rows or options.growth)):
-        parser.error("a FILE and --rows TABLE=ROWS or --growth TABLE are expected; --help says more")
+        raise ValueError("a FILE and --rows TABLE=ROWS or --growth TABLE are expected; --help says more")
     if bool(options.growth) != (options.period is not None):
-        parser.error("--growth and --period must come together")
+        raise ValueError("--growth and --period must come together")
     if options.time is not None and not options.growth:
-        parser.error("--time must come with --growth")
+        raise ValueError("--time must come with --growth")
     if options.hot_rows and not options.order:
-        parser.error("--hot-rows must come with --order")
+        raise ValueError("--hot-rows must come with --order")
     for what, pairs in (
         ("table of --rows and --growth", [*options.rows, *((name, None) for name in options.growth)]),
         ("feature of --feature", options.feature),
         ("table of --hot-rows", options.hot_rows),
     ):
-        _check_unique(parser, what, [name for name, _ in pairs])
-    return options
-
-
-def _add_pairs(parser: _Parser, option: str, form: str, value: Callable[[str], object], help_text: str) -> None:
-    """Adds an option that is given any number of pairs."""
-    pair = _pair(form, value)
-    parser.add_argument(option, type=pair, nargs="+", action="extend", default=[], metavar=form, help=help_text)
-
-
-def _check_unique(parser: _Parser, what: str, names: Iterable[str]) -> None:
-    seen = set()
-    for name in names:
-        if name in seen:
-            parser.error(f"each {what} must occur once, got {name} twice")
-        seen.add(name)
+        names = [name for name, _ in pairs]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"each {what} must occur once, got {name} twice")
 
 
 def _seconds(text: str) -> int:
@@ -323,7 +281,7 @@ def _seconds(text: str) -> int:
     match = re.fullmatch(r"([0-9]{1,6})([mhd])", text)
     seconds = int(match[1]) * UNIT_SECONDS[match[2]] if match else 0
     if not 60 <= seconds <= 366 * DAY_SECONDS:
-        raise argparse.ArgumentTypeError(f"must be between 1m and 366d, as 30m, 6h or 1d, got {text}")
+        raise ValueError(f"must be between 1m and 366d, as 30m, 6h or 1d, got {text}")
     return seconds
 
 
@@ -331,14 +289,14 @@ def _pair(form: str, value: Callable[[str], object]) -> Callable[[str], tuple[st
     def parse(text: str) -> tuple[str, object]:
         name, equals, number = text.rpartition("=")
         try:
-            if not (name and equals and number):
-                raise ValueError
-            return name, value(number)
+            if name and equals and number:
+                return name, value(number)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"must be {form}, got {text}") from None
+            pass
+        raise ValueError(f"must be {form}, got {text}")
 
-    return parse
+    return command.checked(parse)
 
 
 if __name__ == "__main__":
-    main()
+    command.main(name="profile")

@@ -84,7 +84,6 @@ def _samples_known(ids: Any) -> Bags | None:
 
 
 def _nested(ids: Any) -> Bags:
-    """Returns the Bags of a nested tensor of torch, of either layout, contiguous or not."""
     if ids.dim() != 2:
         raise ValueError(f"ids must have 2 dimensions, samples and ids, got a nested tensor with {ids.dim()}")
     if not callable(getattr(ids, "offsets", None)) or not callable(getattr(ids, "values", None)):
@@ -218,7 +217,6 @@ def _check_lengths(lengths: Integers, count: int, what: str) -> None:
 
 
 def _samples_of(offsets: Integers, ids: int) -> int:
-    """Returns the number of samples that offsets describe."""
     if offsets.ndim != 1 or not offsets.size or offsets[0] != 0 or offsets[-1] != ids:
         raise ValueError(
             f"offsets must begin with 0 and end with the number of ids, {ids}, got {_short(offsets)}. Those of"

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shardtide.collect.tables import cdf_ranks
 from shardtide.profile.bags import Bags
 from shardtide.profile.lookups import StreamProfile, feature_fields, is_integer
 from shardtide.profile.rows import ALL_HASHES, BYTES_PER_ENTRY, DEFAULT_MEMORY_BYTES, RowSketch, find, is_below
-from shardtide.profile.statistics import CDF_FACTOR, access_cdf, batch_histogram, histogram_warning
+from shardtide.profile.statistics import access_cdf, batch_histogram, histogram_warning
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -76,7 +77,6 @@ class FirstPeriods:
             self._lower(self._threshold // 2)
 
     def merge(self, other: FirstPeriods) -> None:
-        """Adds another sample of the same capacity."""
         self.add(other._ids, other._periods, other._threshold)
 
     def _lower(self, threshold: int) -> None:
@@ -199,7 +199,7 @@ class TableGrowth:
 
     def capacities(self) -> list[int]:
         """Returns how many ids the table keeps for each of hit_shares: 1, 4, 16, ..., then all."""
-        return [min(CDF_FACTOR**k, self.ids) for k in range(len(self.hit_shares))]
+        return [*cdf_ranks(self.ids), self.ids]
 
     def storage(self) -> dict[str, Any]:
         """Returns the fields of a table's `storage`: ids, idsPerDay unless it is unknown, and hitShares."""
@@ -230,13 +230,7 @@ class HashTableProfile(StreamProfile):
     Ids are integers of up to 64 bits; those below 0, as half of all hashes are, are the ids of the same bits without a
     sign. `RowSketch` counts lookups by id. Ids, new ids and hit shares are exact while at most half of its capacity of
     memory_bytes / 204 ids are used: 328,965 with the default. Beyond, they are estimates. The standard error of ids is
-    at most 0.25% then, and falls with the square root of memory.
-
-    name: 1 to 255 characters, no control characters
-    features: those that look up this table; by default one with the table's name
-    memory_bytes: at least 2^24
-
-    ValueError for other values.
+    at most 0.25% then, and falls with the square root of memory. Arguments and ValueError as StreamProfile.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shardtide.arguments import check_text, texts
+from shardtide.arguments import check_text, one_of, texts
 from shardtide.profile.bags import Bags, bags
 from shardtide.profile.rows import LEAST_MEMORY_BYTES, PART
 
@@ -52,7 +52,6 @@ class StreamProfile(ABC):
 
     @property
     def features(self) -> list[str]:
-        """The features that look up this table."""
         return list(self._lookups)
 
     def add(
@@ -81,8 +80,7 @@ class StreamProfile(ABC):
 
     def check(self, feature: str, batch: Bags) -> None:
         """ValueError if the table lacks the feature or cannot have an id."""
-        if feature not in self._lookups:
-            raise ValueError(f"feature of table {self.name} must be one of {', '.join(self._lookups)}, got {feature}")
+        one_of(feature, self._lookups, f"feature of table {self.name}")
         self._check_ids(feature, batch)
 
     def count(self, feature: str, batch: Bags) -> None:
@@ -94,7 +92,6 @@ class StreamProfile(ABC):
         self._samples[feature] += batch.samples
 
     def check_merge(self, other: StreamProfile) -> None:
-        """ValueError if the other cannot be merged."""
         for what in self._MERGED:
             if getattr(self, what) != getattr(other, what):
                 raise ValueError(

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from shardtide.arguments import replacing
 from shardtide.profile.bags import first_outside, integers
 from shardtide.profile.files import load
 
@@ -78,7 +79,6 @@ class RowOrder:
 
     @property
     def rows(self) -> int:
-        """Rows of the table."""
         return self.array.size
 
     def ranks(self, ids: Any) -> Any:
@@ -150,15 +150,10 @@ def write(path: Path, rows: int, parts: Iterable[Int64s]) -> None:
     Completely or not at all: to a file beside it, which takes its place at the end. OSError if that fails.
     """
     integer = rank_type(rows)
-    written = path.with_name(path.name + ".part")
-    try:
-        with written.open("wb") as file:
-            header = {"descr": integer.str, "fortran_order": False, "shape": (rows,)}
-            np.lib.format.write_array_header_1_0(file, header)
-            for ranks in parts:
-                file.write(ranks.astype(integer).data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(written, path)
-    finally:
-        written.unlink(missing_ok=True)
+    with replacing(path) as written, written.open("wb") as file:
+        header = {"descr": integer.str, "fortran_order": False, "shape": (rows,)}
+        np.lib.format.write_array_header_1_0(file, header)
+        for ranks in parts:
+            file.write(ranks.astype(integer).data)
+        file.flush()
+        os.fsync(file.fileno())

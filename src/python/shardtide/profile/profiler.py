@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shardtide.arguments import mapping, texts
+from shardtide.arguments import mapping, one_of, texts
 from shardtide.profile.bags import Bags, by_feature, first_outside
 from shardtide.profile.growth import HashTableProfile, TableGrowth
 from shardtide.profile.lookups import StreamProfile, feature_fields, is_integer
@@ -99,7 +99,7 @@ class TableUse:
 
 
 class TableProfile(StreamProfile):
-    """Counts the lookups of one table, which one or several features share.
+    """Counts the lookups of one table; arguments and ValueError as StreamProfile.
 
     Takes at most `memory_bytes`, and some megabytes beside them for the batch at hand. Can be pickled: each process
     that reads a part of the stream has its own, and one merges them.
@@ -109,14 +109,10 @@ class TableProfile(StreamProfile):
     0.006 on the least favourable orders of 30 million (sorted, rare rows first). It falls with the square root of
     memory.
 
-    name: 1 to 255 characters, no control characters
     rows: 1 to 2^36
-    features: those that look up this table; by default one with the table's name
     memory_bytes: at least 2^24. Counts are exact if 8 bytes a row suffice; else RowSketch counts, which takes 192 bytes
         a row while it counts, 40 of which stay. The default, 2^27, is exact for 16,777,216 rows, and for larger tables
         while at most 699,050 rows are used.
-
-    ValueError for other values.
     """
 
     _MERGED = ("name", "rows", "memory_bytes")
@@ -252,9 +248,7 @@ class Profiler:
         names = [*tables, *hashed]
         by_table: dict[str, list[str]] = {}
         for feature, table in (features or {}).items():
-            if table not in names:
-                raise ValueError(f"table of feature {feature} must be one of {', '.join(names)}, got {table}")
-            by_table.setdefault(table, []).append(feature)
+            by_table.setdefault(one_of(table, names, f"table of feature {feature}"), []).append(feature)
         self.tables = {
             name: TableProfile(name, rows, by_table.get(name), memory_bytes) for name, rows in tables.items()
         }
@@ -271,7 +265,6 @@ class Profiler:
 
     @property
     def features(self) -> list[str]:
-        """The features of all tables."""
         return list(self._by_feature)
 
     def add(self, batch: Any) -> None:
@@ -282,9 +275,7 @@ class Profiler:
         """
         found = by_feature(batch)
         for feature, ids in found.items():
-            if feature not in self._by_feature:
-                raise ValueError(f"feature must be one of {', '.join(self._by_feature)}, got {feature}")
-            self._by_feature[feature].check(feature, ids)
+            self._by_feature[one_of(feature, self._by_feature, "feature")].check(feature, ids)
         for feature, ids in found.items():
             self._by_feature[feature].count(feature, ids)
 

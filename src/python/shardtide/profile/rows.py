@@ -69,11 +69,9 @@ class RowCounts:
         np.add.at(self._counts, ids, 1)
 
     def merge(self, other: RowCounts) -> None:
-        """Adds another part's counts."""
         self._counts += other._counts
 
     def uses(self) -> RowUses:
-        """Returns the rows that were looked up."""
         counts, rows = [], []
         for begin in range(0, len(self._counts), PART):
             part = self._counts[begin : begin + PART]
@@ -135,7 +133,6 @@ class RowSketch:
         self._waiting_ids = 0
 
     def add(self, ids: Int64s) -> None:
-        """Counts ids, which must be rows."""
         while len(ids):
             begin = self._waiting_ids
             now = ids[: len(self._waiting) - begin]
@@ -146,7 +143,6 @@ class RowSketch:
                 self._count_waiting()
 
     def merge(self, other: RowSketch) -> None:
-        """Adds another part's counts; the two must have the same capacity."""
         self._count_waiting()
         other._count_waiting()
         _, only_here = find(other._rows, self._rows)

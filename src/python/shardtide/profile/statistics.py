@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shardtide.collect.tables import cdf_ranks
+
 if TYPE_CHECKING:
     from shardtide.profile.rows import Floats, RowUses
 
 # The reuse histogram is that of a batch of so many samples.
 HISTOGRAM_BATCH = 65_536
 HISTOGRAM_SHARES = 17
-
-# The next entry of an access CDF counts this many times as many rows.
-CDF_FACTOR = 4
 
 # Up to so many uses, their distribution is summed exactly; beyond, it is close to a normal one.
 EXACT_USES = 64
@@ -28,10 +27,9 @@ def access_cdf(uses: RowUses, rows: int) -> list[float]:
     """
     if not len(uses.counts):
         return []
-    ranks = [CDF_FACTOR**k for k in range(math.ceil(math.log2(rows) / 2) + 1) if CDF_FACTOR**k < rows]
     row_sums = np.concatenate(([0.0], np.cumsum(uses.rows)))
     sums = np.concatenate(([0.0], np.cumsum(uses.rows * uses.counts)))
-    shares = np.interp(ranks, row_sums, sums / sums[-1])
+    shares = np.interp(cdf_ranks(rows), row_sums, sums / sums[-1])
     return [*(min(1.0, float(f"{share:.7g}")) for share in shares), 1.0]
 
 

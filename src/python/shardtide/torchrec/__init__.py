@@ -1,11 +1,8 @@
 """Plans of Shardtide for TorchRec: a planner, the sources of its plans, and resharding between steps.
 
-    planner = ShardtidePlanner(LogSource(log), "feed", cluster, lookups)
-
-`checkpoint` saves a sharded model and loads it under another plan, `publish` publishes a model's tables, `descriptions`
-and `conversions` make TorchRec's objects of a plan's description: the object that `./shardtide plan make --format torchrec`
-and `watch --format torchrec` write on each line, with TorchRec's own names and layout under "plan". What makes
-TorchRec's objects imports torch and torchrec when it is called.
+`checkpoint` saves a sharded model and loads it under another plan; `descriptions` and `conversions` make TorchRec's
+objects of a plan's description, which has TorchRec's own names and layout under "plan". What makes TorchRec's objects
+imports torch and torchrec when it is called.
 """
 
 from __future__ import annotations
@@ -18,6 +15,7 @@ from shardtide.torchrec.fill import FillCounter
 from shardtide.torchrec.planner import ShardtidePlanner
 from shardtide.torchrec.resharder import TorchRecResharder
 from shardtide.torchrec.sources import FileSource, LogSource, PlanRefused, ProgramSource
+from shardtide.torchrec.workload import Workload
 
 __all__ = [
     "FileSource",
@@ -27,6 +25,7 @@ __all__ = [
     "ProgramSource",
     "ShardtidePlanner",
     "TorchRecResharder",
+    "Workload",
     "checkpoint",
 ]
 

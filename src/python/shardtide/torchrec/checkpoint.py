@@ -202,7 +202,6 @@ def _tables(description: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_by_row(name: str, size: Any) -> bool:
-    """Returns whether a tensor is the state of a table with a number for each row of each shard."""
     return name.startswith("optimizer.") and len(size) == 1
 
 

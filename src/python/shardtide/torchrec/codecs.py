@@ -59,17 +59,17 @@ def can_send(codec: str, kind: str, device: str, pooled: bool = True) -> bool:
     return kind == "data_parallel" or device in found.processors
 
 
-def usable(change: Mapping[str, Any], device: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """Returns the codecs of a WorkloadChange's cluster that TorchRec can send whatever the plan, and why not the others.
+def usable(
+    cluster: Mapping[str, Any], tables: Sequence[Mapping[str, Any]], device: str
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Returns the codecs of a ClusterSpec that TorchRec can send whatever the plan, and why not the others.
 
-    change: sets a cluster and all its tables, as model_change() returns it
+    tables: the TableSpecs of the workload
     device: cuda or cpu
 
     A plan has a codec in all collectives of a scope, so that one that a kind of shards cannot send is usable only if no
     table is allowed that kind.
     """
-    cluster = next(one["cluster"] for one in change["changes"] if "cluster" in one)
-    tables = [one["table"] for one in change["changes"] if "table" in one]
     found, problems = [], []
     for codec in cluster.get("codecs") or ():
         # What is no codec, the planner rejects.
@@ -83,7 +83,6 @@ def usable(change: Mapping[str, Any], device: str) -> tuple[list[dict[str, Any]]
 
 
 def _problem(codec: str, tables: Sequence[Mapping[str, Any]], cluster: Mapping[str, Any], device: str) -> str | None:
-    """Returns why a codec is not usable; None if it is."""
     if codec not in CODECS:
         return f"TorchRec has no such codec; must be one of {', '.join(CODECS)}"
     block = CODECS[codec].block

@@ -132,24 +132,15 @@ def rules_of(
     return found
 
 
-class _Table:
+class _Table(NamedTuple):
     """A table, and the compute kernels that its sharder allows for each sharding type."""
 
-    def __init__(
-        self,
-        config: Any,
-        collection: Any,
-        sharder: str,
-        allowed: dict[str, list[str]],
-        device: str,
-        samples: float | None,
-    ):
-        self._config = config
-        self._collection = collection
-        self._sharder = sharder
-        self._allowed = allowed
-        self._device = device
-        self._samples = samples
+    config: Any
+    collection: Any
+    sharder: str
+    allowed: dict[str, list[str]]
+    device: str
+    samples: float | None
 
     def rules(self, given: Any) -> TableRules:
         if given is None:
@@ -175,7 +166,7 @@ class _Table:
         is_in_host = len(in_host) == 1 and len(given.compute_kernels) == 1
         kernel = dataclasses.replace(given, compute_kernels=in_host if is_in_host else None)
         return TableRules(
-            limits, kernel_fields(kernel, self._config.name), self._lookups(given), self._batch_shares(given)
+            limits, kernel_fields(kernel, self.config.name), self._lookups(given), self._batch_shares(given)
         )
 
     def _limits(
@@ -191,9 +182,9 @@ class _Table:
         if unknown:
             raise ValueError(f"sharding types must be of {', '.join(KINDS)}, got {', '.join(unknown)}")
         usable = {
-            kind: [name for name in self._allowed[kind] if kernels is None or not kernels or name in _values(kernels)]
+            kind: [name for name in self.allowed[kind] if kernels is None or not kernels or name in _values(kernels)]
             for kind in KINDS
-            if kind in self._allowed and kind in wanted
+            if kind in self.allowed and kind in wanted
         }
         # Copies have the kernel dense; all else has fused, or a cache beside it, or is in host memory if it must be.
         only = _values(kernels or ())
@@ -222,8 +213,8 @@ class _Table:
             if values
         ]
         return (
-            f"{' with '.join(asked) or 'no sharding type'} is not possible: {self._sharder} has"
-            f" {_allowed_text(self._allowed) or 'none'} on {self._device}"
+            f"{' with '.join(asked) or 'no sharding type'} is not possible: {self.sharder} has"
+            f" {_allowed_text(self.allowed) or 'none'} on {self.device}"
         )
 
     def _check_honoured(self, given: Any) -> None:
@@ -235,14 +226,14 @@ class _Table:
         names = given.feature_names
         if names is not None and list(names) != self._features():
             raise ValueError(f"feature_names must be {', '.join(self._features())}, got {', '.join(names)}")
-        if given.device_group is not None and given.device_group != self._device:
-            raise ValueError(f"device_group must be {self._device}, got {given.device_group}")
-        if given.is_weighted and not is_weighted(self._collection):
+        if given.device_group is not None and given.device_group != self.device:
+            raise ValueError(f"device_group must be {self.device}, got {given.device_group}")
+        if given.is_weighted and not is_weighted(self.collection):
             raise ValueError("is_weighted must be false, since the collection is not weighted")
 
     def _features(self) -> list[str]:
         # TorchRec uses the table's name for its feature if it names none.
-        return list(self._config.feature_names or [self._config.name])
+        return list(self.config.feature_names or [self.config.name])
 
     def _lookups(self, given: Any) -> dict[str, float]:
         factors = list(given.pooling_factors or [])
@@ -256,9 +247,9 @@ class _Table:
             {feature: 1.0 for feature in self._features()} if numbers is None else self._by_feature(field, numbers)
             for field, numbers in (("batch_sizes", given.batch_sizes), ("num_poolings", given.num_poolings))
         )
-        if self._samples is None or (given.batch_sizes is None and given.num_poolings is None):
+        if self.samples is None or (given.batch_sizes is None and given.num_poolings is None):
             return {}
-        of_batch = 1.0 if given.batch_sizes is None else self._samples
+        of_batch = 1.0 if given.batch_sizes is None else self.samples
         shares = {feature: size / of_batch * poolings[feature] for feature, size in sizes.items()}
         return {feature: share for feature, share in shares.items() if share != 1}
 

@@ -30,7 +30,6 @@ def to_sharding_plan(plan: Mapping[str, Any], **options: Any) -> Any:
 
 
 def to_module_plan(tables: Mapping[str, dict[str, Any]]) -> Any:
-    """Returns an EmbeddingModuleShardingPlan of the shardings of a module's tables."""
     from torchrec.distributed.types import EmbeddingModuleShardingPlan, ParameterSharding
 
     return EmbeddingModuleShardingPlan(
@@ -135,10 +134,8 @@ def _from_parameter_sharding(sharding: Any) -> dict[str, Any]:
     cache = getattr(sharding, "cache_params", None)
     if cache is not None:
         algorithm = getattr(cache, "algorithm", None)
-        found["cache_params"] = {
-            **({} if algorithm is None else {"algorithm": algorithm.name}),
-            "load_factor": cache.load_factor,
-        }
+        named = {} if algorithm is None else {"algorithm": algorithm.name}
+        found["cache_params"] = {**named, "load_factor": cache.load_factor}
     for field in ("enforce_hbm", "stochastic_rounding"):
         if getattr(sharding, field, None) is not None:
             found[field] = getattr(sharding, field)

@@ -219,7 +219,6 @@ def _by_module(
 def _sharding(
     table: str, shards: list[dict[str, Any]], world_size: int, per_node: int, reshardable: bool, device: str
 ) -> tuple[str, list[_Shard]]:
-    """Returns the sharding type and the shards of a table, those without rows included."""
     kinds = sorted({shard["kind"].lower() for shard in shards})
     hot = [shard["rows"] for shard in shards if shard["device"] == -1]
     if hot and len(hot) < len(shards):

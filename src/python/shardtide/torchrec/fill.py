@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import logging
 from typing import Any, NamedTuple
 
-from shardtide.torchrec.modules import unwrapped
+from shardtide.torchrec.modules import unwrapped, warn_once
 from shardtide.train.fill import ShardFill
 
 # What stands in the buffer of a module for a slot without an id: in FBGEMM's kernel of MPZCH, and in TorchRec's sorting
@@ -16,8 +14,6 @@ _SORTED_EMPTY = 2**63 - 1
 
 # The input_hash_size of a sorting module that names none.
 _ANY_ID = 2**63 - 1
-
-logger = logging.getLogger("shardtide")
 
 # What an eviction policy of TorchRec is in a HashedStorage: of HashZchManagedCollisionModule by name, of
 # MCHManagedCollisionModule by class.
@@ -46,12 +42,7 @@ class _Slots(NamedTuple):
 
 
 class FillCounter:
-    """Counts how full the tables of a model's managed collision modules are. On every rank:
-
-        counter = FillCounter(model)
-        for batch in batches:
-            train(batch)
-            fills.step(counter.take)
+    """Counts how full the tables of a model's managed collision modules are; on every rank.
 
     Tables of HashZchManagedCollisionModule (MPZCH) and of MCHManagedCollisionModule, sharded or not. TorchRec counts
     insertions and evictions for its own log only, so that they are found by comparing the id of each slot with that of
@@ -99,7 +90,7 @@ class FillCounter:
 
 
 def managed_storage(model: Any) -> dict[str, dict[str, Any]]:
-    """Returns the storage of the tables of a model's managed collision modules, as workload_change() takes it: the
+    """Returns the storage of the tables of a model's managed collision modules, as Workload.tables() takes it: the
     slotBytes and the eviction of each, by name. Their configs are those of any others, with slots as num_embeddings.
 
     model: as for FillCounter
@@ -147,13 +138,13 @@ def _warn_of_sorting(table: str, module: Any) -> None:
     """Warns of what a sorting module does when its rows are split over ranks."""
     ranks = _world_size()
     if module._input_hash_size == _ANY_ID and module._input_hash_func is None:
-        _warn(
+        warn_once(
             f"Table {table} has a sorting managed collision module with the default input_hash_size, 2^63 - 1. TorchRec"
             " gives each rank an equal range of ids up to it: of ids below 2^63 / ranks, rank 0 alone holds some, and"
             " forecasts count the empty slots of the others. Set input_hash_size to one above the largest id"
         )
     loaded = ", ".join(str(n) for n in range(1, ranks + 1) if ranks % n == 0)
-    _warn(
+    warn_once(
         f"Table {table} has a sorting managed collision module, whose checkpoint of {ranks} ranks TorchRec loads on"
         f" {loaded} ranks only: a restart on others fails when it loads it"
     )
@@ -163,12 +154,6 @@ def _world_size() -> int:
     import torch.distributed as dist
 
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
-
-
-@functools.lru_cache(maxsize=None)
-def _warn(message: str) -> None:
-    """Warns once in a process."""
-    logger.warning("%s", message)
 
 
 def _slots(module: Any) -> _Slots:

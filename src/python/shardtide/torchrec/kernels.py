@@ -102,5 +102,4 @@ def _compute_kernel(allowed: Any, what: str) -> str | None:
 
 
 def _name(member: Any) -> Any:
-    """Returns the name of an enum's member; anything else as it is."""
     return getattr(member, "name", member)

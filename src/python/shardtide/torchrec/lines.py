@@ -104,7 +104,6 @@ def plan_record(plan: Mapping[str, Any]) -> PlanRecord:
 
 
 def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
-    """Returns a shard of a line of ./shardtide plan as a record has it."""
     device = _get(shard, "device", (int, type(None)), what)
     return {
         "table": table,
@@ -124,7 +123,6 @@ def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
 
 
 def _kernel(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what a line of ./shardtide plan says about a table's kernel as a record has it."""
     return {
         "table": name,
         "kernel": {

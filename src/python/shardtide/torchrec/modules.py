@@ -6,7 +6,9 @@ sequence models need it. TorchRec leaves a collection unsharded that no path of 
 
 from __future__ import annotations
 
+import functools
 import inspect
+import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Union
@@ -149,6 +151,15 @@ def table_modules(model: Any) -> dict[str, Paths]:
     return {table: paths if len(paths) > 1 else paths[0] for table, paths in found.items()}
 
 
+def modules_of(model: Any, plan: Mapping[str, Any]) -> dict[str, Paths]:
+    """Returns table_modules() of a model for a plan of any form; ValueError names its tables that the model lacks."""
+    modules = table_modules(model)
+    unknown = sorted({shard["table"] for shard in plan_record(plan).record["shards"]} - modules.keys())
+    if unknown:
+        raise ValueError(f"Tables {', '.join(unknown)} of the plan are not in the model; must be a plan of its tables")
+    return modules
+
+
 def optimizers_in_backward(collection: Any) -> set[str]:
     """Returns the tables of a collection, sharded or not, whose optimizer apply_optimizer_in_backward() set.
 
@@ -189,13 +200,11 @@ def describe_for(model: Any, plan: Mapping[str, Any], **options: Any) -> dict[st
 
     ValueError as describe(), check_model() and check_nodes(), and if the model lacks tables of the plan.
     """
-    modules = table_modules(model)
-    unknown = sorted({shard["table"] for shard in plan_record(plan).record["shards"]} - modules.keys())
-    if unknown:
-        raise ValueError(f"Tables {', '.join(unknown)} of the plan are not in the model; must be a plan of its tables")
-    description = describe(plan, modules, reshardable=True, unpooled=unpooled_tables(model), **options)
+    description = describe(plan, modules_of(model, plan), reshardable=True, unpooled=unpooled_tables(model), **options)
     check_model(model, description)
-    check_nodes(description)
+    if "LOCAL_WORLD_SIZE" in os.environ:
+        # Outside of a training job, nothing says how large nodes are.
+        check_nodes(description)
     return description
 
 
@@ -221,25 +230,22 @@ def node_size(world_size: int) -> int:
 
 
 def check_nodes(description: dict[str, Any]) -> None:
-    """Checks that TorchRec splits rows over as many ranks of a node as the plan does, in a process of a training job.
+    """Checks in a training job that TorchRec splits rows over as many ranks of a node as the plan does.
 
     TorchRec takes the size of a node from the environment: LOCAL_WORLD_SIZE, which torchrun sets, times
     TOPOLOGY_DOMAIN_MULTIPLE if that is set (1.6.1), or TORCHREC_RESOLVED_POD_SIZE (1.9.2). If the plan has another one,
-    ranks lack their shards and the job ends.
-    Nothing is checked outside of a job, where LOCAL_WORLD_SIZE is not set, and with replica groups, whose nodes
-    DMPCollection gets from the description.
+    ranks lack their shards and the job ends. With replica groups, DMPCollection gets nodes from the description, and
+    nothing is checked.
 
     ValueError names the table and both sizes.
     """
-    if "LOCAL_WORLD_SIZE" not in os.environ or "dmp_collection" in description:
-        return
     planned = {
         table: sum(shard["shard_offsets"][1] == 0 for shard in sharding["shards"])
         for tables in description["plan"].values()
         for table, sharding in tables.items()
         if sharding["sharding_type"] in NODE_KINDS
     }
-    if not planned:
+    if not planned or "dmp_collection" in description:
         return
     size = node_size(description["world_size"])
     for table, ranks in sorted(planned.items()):
@@ -307,7 +313,6 @@ def check_model(model: Any, description: dict[str, Any]) -> None:
 
 
 def _training_problems(path: str, collection: Any, shardings: Mapping[str, Any]) -> Iterator[str]:
-    """Yields which tables of a collection TorchRec would train otherwise than the program says, or not at all."""
     for table in sorted(optimizers_in_backward(collection)):
         if shardings.get(table, {}).get("sharding_type") == "data_parallel":
             yield (
@@ -370,6 +375,12 @@ def table_size(sharding: Mapping[str, Any]) -> tuple[int, int]:
         max(shard["shard_offsets"][i] + shard["shard_sizes"][i] for shard in sharding["shards"]) for i in (0, 1)
     )
     return rows, columns
+
+
+@functools.lru_cache(maxsize=None)
+def warn_once(message: str) -> None:
+    """Warns once in a process."""
+    logging.getLogger("shardtide").warning("%s", message)
 
 
 def _quoted(paths: Mapping[str, Any] | Sequence[str]) -> str:

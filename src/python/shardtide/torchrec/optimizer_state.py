@@ -40,7 +40,6 @@ def first_states(collection: Any) -> dict[str, list[Any]]:
 
 
 def learning_rates(collection: Any) -> dict[str, float]:
-    """Returns the learning rates of this rank's tables, which schedules may have changed."""
     return {table: float(optimizer.param_groups[0]["lr"]) for table, optimizer in _optimizers(collection)}
 
 

@@ -1,14 +1,7 @@
-"""A planner for TorchRec that asks Shardtide: the one line of a training program that changes.
-
-    planner = ShardtidePlanner(LogSource(Log({"bootstrap.servers": "kafka-1:9092"}, {"url": "http://schema-registry:8081"})), "feed", cluster, lookups)
-    model = DistributedModelParallel(net, plan=planner.collective_plan(net, sharders, pg), sharders=sharders)
-
-torch and torchrec are imported when a planner is made.
-"""
+"""A planner for TorchRec that asks Shardtide. torch and torchrec are imported when it is made."""
 
 from __future__ import annotations
 
-import functools
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -26,22 +19,26 @@ from shardtide.torchrec.constraints import (
     rules_of,
 )
 from shardtide.torchrec.conversions import to_sharding_plan
-from shardtide.torchrec.descriptions import KINDS, NODE_KINDS, describe, placement
+from shardtide.torchrec.descriptions import KINDS, describe, placement
 from shardtide.torchrec.modules import (
     check_model,
+    check_nodes,
     collections,
     configs,
     cpu_problems,
     is_processed,
     is_weighted,
     local_size,
+    modules_of,
     node_size,
     table_modules,
     unpooled_tables,
+    warn_once,
 )
 from shardtide.torchrec.sources import PlanSource, Wanted
 from shardtide.train.ranks import by_rank
 from shardtide.train.replication import replication_of
+from shardtide.torchrec.workload import Workload
 
 logger = logging.getLogger("shardtide")
 
@@ -64,17 +61,7 @@ class _Answer(NamedTuple):
 
 
 class ShardtidePlanner:
-    """A ShardingPlanner of TorchRec whose plans are Shardtide's. On every rank:
-
-        planner = ShardtidePlanner(
-            LogSource(Log({"bootstrap.servers": "kafka-1:9092"}, {"url": "http://schema-registry:8081"})),
-            "feed",
-            cluster={"memoryBytesPerDevice": 64 * 2**30, "batchSize": 65536, "hardware": "h200"},
-            lookups={"user": 1.0, "item": 20.5},
-        )
-        model = DistributedModelParallel(
-            net, device=device, plan=planner.collective_plan(net, sharders, pg), sharders=sharders
-        )
+    """A ShardingPlanner of TorchRec whose plans are Shardtide's; on every rank. docs/TORCHREC.md has an example.
 
     All EmbeddingBagCollections and EmbeddingCollections of the model are planned together. All ranks get the same plan
     or raise the same error, before anything is sharded; rank 0 alone asks the source.
@@ -82,9 +69,10 @@ class ShardtidePlanner:
     source: LogSource, ProgramSource or FileSource: where plans come from
     workload: name of the workload
     cluster: fields of a ClusterSpec: memoryBytesPerDevice, batchSize (of all ranks together), hardware, and any others.
-        Codecs that TorchRec cannot send (shardtide.torchrec.codecs) are left out with a warning. devices is the number of ranks, and devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host,
-        unless they are given. Replica groups must be one. Needed unless the source takes plans that are there already,
-        whose hardware and memory are compared with it
+        Codecs that TorchRec cannot send (shardtide.torchrec.codecs) are left out with a warning. devices is the number
+        of ranks, and devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host, unless they are given.
+        Replica groups must be one. Needed unless the source takes plans that are there already, whose hardware and
+        memory are compared with it
     lookups: mean number of lookups per sample of each feature; not needed for tables with pooling_factors in their
         constraints or with a profile
     optimizer: of all tables, one of shardtide.optimizers.OPTIMIZERS. None: that of apply_optimizer_in_backward or of
@@ -221,7 +209,6 @@ class ShardtidePlanner:
         return answer.fallback_plan if answer.description is None else to_sharding_plan(answer.description)
 
     def _answer(self, module: Any, sharders: list[Any], ranks: int) -> _Answer:
-        """Returns what rank 0 found, an error included."""
         name = self._source.name
         try:
             check_version()
@@ -250,10 +237,6 @@ class ShardtidePlanner:
         return _Answer(name, fallback_plan=plan, fallback_reason=str(reason))
 
     def _wanted(self, module: Any, sharders: list[Any], ranks: int) -> Wanted:
-        """Returns what to plan; ValueError if it cannot be."""
-        # Here, since python -m shardtide.torchrec.publish would warn if its package imported it.
-        from shardtide.torchrec.publish import model_change
-
         table_modules(module)
         check_sharders(module, sharders)
         if self._device_type() == "cpu":
@@ -267,11 +250,10 @@ class ShardtidePlanner:
         batch = cluster["batchSize"]
         samples = batch / ranks if isinstance(batch, int) and batch > 0 else None
         rules = rules_of(module, sharders, self._constraints, self._device_type(), samples)
-        change = model_change(
-            self._workload,
+        workload = Workload(self._workload).cluster(cluster)
+        workload.model(
             module,
             merged_lookups(self._lookups, rules),
-            cluster,
             self._optimizer or optimizers_of(module, sharders, _optimizer_of_class),
             profiles=self._profiles,
             constraints={name: rule.limits for name, rule in rules.items()},
@@ -280,13 +262,13 @@ class ShardtidePlanner:
             },
             weights=self._weights,
         )
-        for spec in (one["table"] for one in change["changes"] if "table" in one):
+        for spec in workload.specs:
             spec.update(rules[spec["name"]].kernel)
         if "codecs" in cluster:
-            cluster["codecs"], problems = codecs.usable(change, self._device_type())
+            cluster["codecs"], problems = codecs.usable(cluster, workload.specs, self._device_type())
             for problem in problems:
                 logger.warning("Workload %s is planned without %s", self._workload, problem)
-        return Wanted(self._workload, change)
+        return Wanted(self._workload, workload.cluster(cluster).change())
 
     def _complete_cluster(self, ranks: int) -> dict[str, Any]:
         given = mapping({} if self._cluster is None else self._cluster, "cluster", "fields of a ClusterSpec")
@@ -368,7 +350,6 @@ class ShardtidePlanner:
             return _on_device(found, self._device_type(), per_host)
         if replication_of(found, ranks).groups > 1:
             raise ValueError("The plan has replica groups, and is for DMPCollection; must have one")
-        check_tables(module, found)
         by_type = by_module_type(sharders)
         by_columns = all(
             "column_wise" in by_type[type(collection)].sharding_types(self._device_type())
@@ -376,7 +357,7 @@ class ShardtidePlanner:
         )
         return describe(
             found,
-            table_modules(module),
+            modules_of(module, found),
             devices_per_node=per_node,
             reshardable=self._reshardable and by_columns,
             device=self._device_type(),
@@ -391,22 +372,9 @@ class ShardtidePlanner:
         if answer.description is None:
             return
         check_model(module, answer.description)
-        of_nodes = sorted(
-            table
-            for tables in answer.description["plan"].values()
-            for table, sharding in tables.items()
-            if sharding["sharding_type"] in NODE_KINDS
-        )
-        per_node, _ = self._nodes(ranks)
-        size = node_size(ranks) if of_nodes else 0
-        if of_nodes and per_node != size:
-            raise ValueError(
-                f"Tables {', '.join(of_nodes)} are split over nodes of {per_node} devices; TorchRec has nodes of"
-                f" {size}: set LOCAL_WORLD_SIZE, or devicesPerNode of the cluster"
-            )
+        check_nodes(answer.description)
 
     def _nodes(self, ranks: int) -> tuple[int, int]:
-        """Returns the devices of a node and of a host, which are the cluster's, or TorchRec's if it has none."""
         given = self._cluster or {}
         per_node = given.get("devicesPerNode")
         per_host = given.get("devicesPerHost")
@@ -420,36 +388,6 @@ class ShardtidePlanner:
         return self._device or str(get_device_type())
 
 
-def check_tables(model: Any, plan: Mapping[str, Any]) -> None:
-    """Checks that a ShardingPlan record has a model's tables, in their sizes.
-
-    ValueError names each table that the model or the plan lacks, and each of another size.
-    """
-    planned: dict[str, tuple[int, int]] = {}
-    for shard in plan["shards"]:
-        rows, columns = planned.get(shard["table"], (0, 0))
-        end = shard["rowOffset"] + shard["rows"], shard["columnOffset"] + shard["columns"]
-        planned[shard["table"]] = max(rows, end[0]), max(columns, end[1])
-    actual = {
-        config.name: (config.num_embeddings, config.embedding_dim)
-        for collection in collections(model).values()
-        for config in configs(collection)
-    }
-    problems = [
-        f"{name} is {planned[name][0]} rows by {planned[name][1]} columns in the plan, and {rows} by {columns} in the"
-        " model"
-        for name, (rows, columns) in sorted(actual.items())
-        if name in planned and planned[name] != (rows, columns)
-    ]
-    missing, unknown = sorted(actual.keys() - planned.keys()), sorted(planned.keys() - actual.keys())
-    if missing:
-        problems.append(f"{', '.join(missing)} of the model {'is' if len(missing) == 1 else 'are'} not in the plan")
-    if unknown:
-        problems.append(f"{', '.join(unknown)} of the plan {'is' if len(unknown) == 1 else 'are'} not in the model")
-    if problems:
-        raise ValueError(f"The plan is not of this model's tables: {'; '.join(problems)}. Plan again")
-
-
 def check_version() -> None:
     """Checks TorchRec's version: RuntimeError if it is too old, a warning if it is newer than what was tested."""
     import torchrec
@@ -457,19 +395,13 @@ def check_version() -> None:
     text = str(getattr(torchrec, "__version__", ""))
     found = re.match(r"(\d+)\.(\d+)", text)
     if not found:
-        _warn(f"TorchRec has the version {text!r}, of which nothing is known")
+        warn_once(f"TorchRec has the version {text!r}, of which nothing is known")
         return
     version = int(found[1]), int(found[2])
     if version < OLDEST:
         raise RuntimeError(f"TorchRec {text} is too old for ShardtidePlanner; must be {_text(OLDEST)}.0 or newer")
     if version > NEWEST_TESTED:
-        _warn(f"TorchRec {text} is newer than {_text(NEWEST_TESTED)}, the newest that ShardtidePlanner was tested with")
-
-
-@functools.lru_cache(maxsize=None)
-def _warn(message: str) -> None:
-    """Warns once in a process."""
-    logger.warning("%s", message)
+        warn_once(f"TorchRec {text} is newer than {_text(NEWEST_TESTED)}, the newest that ShardtidePlanner was tested with")
 
 
 def _gib(size: float) -> str:

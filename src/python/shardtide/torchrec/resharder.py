@@ -1,23 +1,14 @@
-"""Goes from plan to plan while a TorchRec model is trained.
+"""Goes from plan to plan while a TorchRec model is trained; docs/TORCHREC.md has an example.
 
-    net = Net(collection)
-    with PlanFollower(log, "feed-ranking") as plans:
-        description = describe_for(net, plans.start(), devices_per_node=8)
-        model = DistributedModelParallel(net, plan=to_sharding_plan(description), device=device)
-        resharder = TorchRecResharder(model, devices_per_node=8)
-        for step, batch in enumerate(batches):
-            if step % 100 == 0:
-                plans.follow(step, resharder)
-            ...
-
-DistributedModelParallel.reshard, of the releases up to 1.9.0 of August 2026, moves weights right, and little else; see
-docs/TORCHREC.md. TorchRecResharder moves the state of optimizers itself, and keeps TorchRec from what fails.
+DistributedModelParallel.reshard, of the releases up to 1.9.0 of August 2026, moves weights right, and little else.
+TorchRecResharder moves the state of optimizers itself, and keeps TorchRec from what fails.
 """
 
 from __future__ import annotations
 
 import contextlib
 import inspect
+import types
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
@@ -25,6 +16,7 @@ from shardtide.torchrec.changes import NotReshardable, changes
 from shardtide.torchrec.conversions import reshard_call, running_description, to_module_plan
 from shardtide.torchrec.modules import collections, configs, describe_for, is_unpooled
 from shardtide.torchrec.optimizer_state import STATES, first_states, learning_rates, move, set_learning_rates
+from shardtide.torchrec.workload import BYTES
 
 
 class Prepared(NamedTuple):
@@ -76,7 +68,6 @@ class TorchRecResharder:
 
     @property
     def running(self) -> dict[str, Any]:
-        """The description of what the model runs: world_size and plan."""
         return running_description(self._model)
 
     def prepare(self, plan: Mapping[str, Any]) -> Prepared:
@@ -297,13 +288,6 @@ def _sends_on_gloo(group: Any, device: Any) -> Iterator[None]:
         dynamic_sharding.dist = dist
 
 
-class _Done:
-    """The work of an operation that has ended."""
-
-    def wait(self) -> bool:
-        return True
-
-
 def _on_gloo(operations: Sequence[Any], rank: int) -> list[Any]:
     """Starts sends and receives, and returns the work of each.
 
@@ -321,7 +305,8 @@ def _on_gloo(operations: Sequence[Any], rank: int) -> list[Any]:
     for operation in others:
         operation.tag = 0
     works = iter(dist.batch_isend_irecv(others) if others else [])
-    return [_Done() if operation.group_peer == rank else next(works) for operation in operations]
+    done = types.SimpleNamespace(wait=lambda: True)
+    return [done if operation.group_peer == rank else next(works) for operation in operations]
 
 
 def _is_copied(sharding: Any) -> bool:
@@ -343,9 +328,6 @@ def _state_kinds(collection: Any) -> dict[str, str | None]:
 
 
 def _sizes(collection: Any) -> dict[str, tuple[float, float]]:
-    """Returns for each table the bytes of a weight with its state, and of a row of state."""
-    from shardtide.torchrec.publish import BYTES
-
     kinds = _state_kinds(collection)
     return {
         config.name: (
@@ -357,7 +339,6 @@ def _sizes(collection: Any) -> dict[str, tuple[float, float]]:
 
 
 def _bytes(sharding: dict[str, Any], rank: int, element: float, row: float) -> float:
-    """Returns the bytes of a table's shards on a rank. Copies stay where they are."""
     return sum(
         shard["shard_sizes"][0] * (shard["shard_sizes"][1] * element + row)
         for owner, shard in zip(sharding["ranks"], sharding.get("shards", []))

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from shardtide.arguments import parse_json, read_text, shown
+from shardtide.arguments import json_lines, shown
 from shardtide.errors import NotFound, ShardtideError, TimedOut, Unreachable
 from shardtide.torchrec.lines import plan_record
 
@@ -49,12 +49,10 @@ class Wanted(NamedTuple):
 
     @property
     def tables(self) -> list[dict[str, Any]]:
-        """The TableSpecs of the change."""
         return [change["table"] for change in (self.change or {}).get("changes", []) if "table" in change]
 
     @property
     def cluster(self) -> dict[str, Any]:
-        """The ClusterSpec of the change."""
         return next(change["cluster"] for change in (self.change or {})["changes"] if "cluster" in change)
 
 
@@ -147,7 +145,6 @@ class LogSource:
 
 
 def _latest(plans: PlanSubscriber, end: float) -> dict[str, Any] | None:
-    """Returns the workload's latest plan; None if it has none."""
     try:
         return plans.get(timeout=_left(end))
     except LookupError:
@@ -290,13 +287,7 @@ class FileSource:
         self._path = pathlib.Path(path)
 
     def plan(self, wanted: Wanted, timeout_seconds: float) -> dict[str, Any]:
-        lines = []
-        for number, text in enumerate(read_text(self._path).splitlines(), 1):
-            if text.strip():
-                line = parse_json(text, f"{self._path}, line {number}")
-                if not isinstance(line, dict):
-                    raise ValueError(f"{self._path}, line {number} must be an object of a plan, got {text[:60]}")
-                lines.append((number, line))
+        lines = list(json_lines(self._path))
         if not lines:
             raise ValueError(f"{self._path} has no plan; ./shardtide plan make --out writes such files")
         names = [str(line.get("workload", line.get("task"))) for _, line in lines]
@@ -308,8 +299,8 @@ class FileSource:
                 f"{self._path} has no plan of workload {wanted.workload}; it has those of"
                 f" {', '.join(dict.fromkeys(names))}"
             )
-        number, line = lines[found[-1]]
-        return plan_of_line(line, f"{self._path}, line {number}")
+        place, line = lines[found[-1]]
+        return plan_of_line(line, place)
 
 
 def plan_of_line(line: dict[str, Any], source: str) -> dict[str, Any]:

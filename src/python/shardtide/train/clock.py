@@ -23,7 +23,6 @@ class Clock:
         self._seconds = time.thread_time if computes and _computes_on_one_thread() else time.perf_counter
 
     def now(self) -> Any:
-        """Returns a mark of this point of the device's work."""
         if not self.cuda:
             return self._seconds()
         import torch

@@ -44,11 +44,6 @@ def measure_dense_memory(
 ) -> DenseMemory:
     """Runs training steps and returns the device memory that the dense part of the model takes: the largest of them.
 
-        memory = measure_dense_memory(
-            lambda: train(model, batch), model, optimizer, ignore=[model.embeddings], ranks=Ranks()
-        )
-        cluster["reservedMemoryBytesPerDevice"] = memory.total_bytes
-
     Call it on all ranks, with a batch as large as the job's. The steps change the model: create it again, or load a
     checkpoint, before you train.
 
@@ -85,19 +80,11 @@ def measure_dense_memory(
         device,
     )
     step()
-    found = [dense.measure(step) for _ in range(steps - 1)]
-    if ranks:
-        found = ranks.gather(max(found, key=_total))
-    return max(found, key=_total)
-
-
-def _total(memory: DenseMemory) -> int:
-    return memory.total_bytes
+    most = max((dense.measure(step) for _ in range(steps - 1)), key=lambda memory: memory.total_bytes)
+    return max(ranks.gather(most), key=lambda memory: memory.total_bytes) if ranks else most
 
 
 class _DensePart:
-    """A model without its tables."""
-
     def __init__(self, model: Any, optimizers: list[Any], ignore: list[Any], device: Any):
         import torch
 
@@ -113,7 +100,6 @@ class _DensePart:
         self._device = torch.device(parameters[0].device if device is None else device)
 
     def measure(self, step: Callable[[], object]) -> DenseMemory:
-        """Runs a step and returns the memory that it takes."""
         gradient_bytes: list[int] = []
 
         def count_gradients(*_: object) -> None:
@@ -141,7 +127,6 @@ class _DensePart:
         return DenseMemory(*known, max(0, peak - tables - sum(known)), measured=True)
 
     def _cuda_peak(self, step: Callable[[], object]) -> int:
-        """Runs a step and returns the most bytes that were allocated on the device."""
         import torch
 
         torch.cuda.reset_peak_memory_stats(self._device)
@@ -209,8 +194,6 @@ class _SavedTensors:
 
 
 class _Saved:
-    """Holds a tensor for autograd."""
-
     __slots__ = ("__weakref__", "tensor")
 
     def __init__(self, tensor: Any):

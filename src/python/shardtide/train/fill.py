@@ -45,17 +45,8 @@ def gather_fills(ranks: Ranks, shards: Iterable[ShardFill]) -> list[dict[str, An
     tables: dict[str, list[dict[str, Any]]] = {}
     for rank, held in enumerate(ranks.gather(list(shards))):
         for shard in (one for one in held if one.slots != 0):
-            tables.setdefault(shard.table, []).append(
-                {
-                    "rank": rank,
-                    "rowOffset": shard.row_offset,
-                    "slots": shard.slots,
-                    "ids": shard.ids,
-                    "insertions": shard.insertions,
-                    "evictions": shard.evictions,
-                    "collisions": shard.collisions,
-                }
-            )
+            counts = {name: getattr(shard, name) for name in ShardFill._fields[2:]}
+            tables.setdefault(shard.table, []).append({"rank": rank, "rowOffset": shard.row_offset, **counts})
     found: list[dict[str, Any]] = [
         {"table": name, "shards": sorted(tables[name], key=lambda shard: (shard["rank"], shard["rowOffset"]))}
         for name in sorted(tables)
@@ -66,12 +57,7 @@ def gather_fills(ranks: Ranks, shards: Iterable[ShardFill]) -> list[dict[str, An
 
 
 class FillReporter:
-    """Reports how full a job's hashed tables are, every so many steps. On every rank:
-
-        fills = FillReporter(plans, 100)
-        for step, batch in enumerate(batches):
-            train(batch)
-            fills.step(model.take_fills)
+    """Reports how full a job's hashed tables are, every so many steps; on every rank.
 
     plans: whose running plan the reports name, after start()
     every: steps between two reports, at least 1; a report gathers a few numbers from each rank

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence
 
+from shardtide.arguments import Closing
 from shardtide.errors import ShardtideError
 from shardtide.train.ranks import RankLost, Ranks, by_rank
 from shardtide.train.replication import replication_of
@@ -48,20 +49,8 @@ class ReshardFailed(ShardtideError, RuntimeError):
     """
 
 
-class PlanFollower:
-    """Which plan a job runs, and which it is to run next. On every rank:
-
-        first = torch.distributed.get_rank() == 0
-        log = Log({"bootstrap.servers": "kafka-1:9092"}, {"url": "http://schema-registry:8081"}) if first else None
-        meter = StepMeter(device)
-        with PlanFollower(log, "feed-ranking", meter) as plans:
-            model = build(plans.start())
-            for step, batch in enumerate(batches):
-                with meter.step():
-                    train(model, batch)
-                if step % 100 == 99:
-                    plans.report(step)
-                    plans.follow(step, resharder)
+class PlanFollower(Closing):
+    """Which plan a job runs, and which it is to run next; on every rank. docs/CLIENTS.md has an example.
 
     Rank 0 reads plans, and all ranks go to the same plan between the same two steps, or none does: first each rank says
     whether it can. Rank 0 reports which plan runs; the planner counts the next plan's moves from that one.
@@ -225,42 +214,26 @@ class PlanFollower:
         if self.reports:
             self.reports.close(timeout_seconds)
 
-    def __enter__(self) -> PlanFollower:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _first(self, timeout_seconds: float) -> tuple[dict[str, Any] | None, Exception | None]:
         if not self._plans:
             return None, None
         try:
             plan = self._plans.get(timeout=timeout_seconds)
+            replication_of(plan, self.ranks.size)
+            return plan, None
         except (OSError, LookupError, ValueError) as e:
             # The other ranks wait for a value.
             return None, e
         except Exception as e:
             return None, RuntimeError(str(e))
-        problem = self._other_size(plan)
-        return (None, ValueError(problem)) if problem else (plan, None)
 
     def _next(self) -> dict[str, Any] | None:
-        """Returns the latest plan if it was not returned before and is not the one that runs."""
         plan = self._plans.poll() if self._plans else None
         return None if plan is None or plan["planId"] == self.running["planId"] else plan
 
-    def _other_size(self, plan: dict[str, Any]) -> str | None:
+    def _prepare(self, resharder: Resharder, plan: dict[str, Any]) -> tuple[object, str | None]:
         try:
             replication_of(plan, self.ranks.size)
-        except ValueError as e:
-            return str(e)
-        return None
-
-    def _prepare(self, resharder: Resharder, plan: dict[str, Any]) -> tuple[object, str | None]:
-        problem = self._other_size(plan)
-        if problem:
-            return None, problem
-        try:
             return resharder.prepare(plan), None
         except Exception as e:
             # Nothing has changed on any rank: training goes on, whatever it was.
@@ -280,7 +253,9 @@ class PlanFollower:
             )
         refusals = by_rank([problem for _, problem in answers])
         if refusals:
-            self._reject(plan["planId"], step, refusals)
+            if self.reports:
+                logger.warning("Plan %s is rejected at step %d: %s", plan["planId"], step, refusals)
+                self.reports.rejected(plan["planId"], step, refusals)
             return None
         return plan, prepared
 
@@ -304,8 +279,3 @@ class PlanFollower:
             failures = f"{e}; {problem}" if problem else str(e)
         if failures:
             raise ReshardFailed(f"Moving shards to plan {plan_id} failed: {failures}")
-
-    def _reject(self, plan_id: str, step: int, reason: str) -> None:
-        if self.reports:
-            logger.warning("Plan %s is rejected at step %d: %s", plan_id, step, reason)
-            self.reports.rejected(plan_id, step, reason)

@@ -7,6 +7,7 @@ import statistics
 from collections import defaultdict
 from typing import Any, Iterator, NamedTuple, Sequence
 
+from shardtide.arguments import one_of
 from shardtide.train.clock import Clock
 from shardtide.train.ranks import Ranks
 
@@ -120,8 +121,7 @@ class StepMeter:
         if spans is None:
             yield
             return
-        if direction not in DIRECTIONS:
-            raise ValueError(f"direction must be one of {', '.join(DIRECTIONS)}, got {direction}")
+        one_of(direction, DIRECTIONS, "direction")
         begin = self._computing.now()
         yield
         spans.append(_Span(direction, self._computing, begin, self._computing.now()))
@@ -137,13 +137,9 @@ class StepMeter:
         if spans is None:
             yield
             return
-        for name, value, known in (
-            ("collective", collective, COLLECTIVES),
-            ("direction", direction, DIRECTIONS),
-            ("scope", scope, SCOPES),
-        ):
-            if value not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, got {value}")
+        one_of(collective, COLLECTIVES, "collective")
+        one_of(direction, DIRECTIONS, "direction")
+        one_of(scope, SCOPES, "scope")
         clock = self._elapsed
         arrived = clock.now()
         self._meet(group)

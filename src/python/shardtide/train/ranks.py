@@ -84,9 +84,8 @@ class Ranks:
             return "Rank 0 does not answer" if self.rank else "A rank does not answer"
         if not left:
             return "All ranks are there, but a collective failed"
-        return f"Rank{'s' if len(left) > 1 else ''} {', '.join(map(str, left))} of {self.size} does not answer".replace(
-            "does", "do" if len(left) > 1 else "does"
-        )
+        who, do = ("Ranks", "do") if len(left) > 1 else ("Rank", "does")
+        return f"{who} {', '.join(map(str, left))} of {self.size} {do} not answer"
 
 
 def by_rank(problems: Sequence[str | None]) -> str:

@@ -26,7 +26,6 @@ class Replication(NamedTuple):
 
     @property
     def grouping(self) -> tuple[int, str]:
-        """Number and layout: which ranks form a group."""
         return self.groups, self.layout
 
     def ranks_of(self, group: int, ranks: int) -> list[int]:

@@ -10,9 +10,9 @@ import io.shardtide.plan.SearchSettings;
 import io.shardtide.search.GroupSearch;
 import io.shardtide.search.GroupedProblem;
 import io.shardtide.search.problem.SearchResult;
-import io.shardtide.workload.ClusterSpec;
-import io.shardtide.workload.ReuseHistogram;
-import io.shardtide.workload.TableSpec;
+import io.shardtide.torchrec.workload.ClusterSpec;
+import io.shardtide.torchrec.workload.ReuseHistogram;
+import io.shardtide.torchrec.workload.TableSpec;
 import java.util.List;
 
 /** Plans two tables on eight devices. */

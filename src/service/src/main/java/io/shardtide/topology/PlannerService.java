@@ -188,11 +188,12 @@ public class PlannerService implements AutoCloseable {
     // Leaving the group hands the partitions over at once; staying would keep them until the
     // session times out.
     CloseOptions leave =
-        CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP)
-            .withTimeout(CLOSE_TIMEOUT);
+        CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP);
     closing.countDown();
     abandoned.close();
-    streams.forEach(s -> s.close(leave));
+    // All begin to close before the first is waited for: each may wait for a fetch to return.
+    streams.forEach(s -> s.close(leave.withTimeout(Duration.ZERO)));
+    streams.forEach(s -> s.close(leave.withTimeout(CLOSE_TIMEOUT)));
     threads.close();
     subscriber.ifPresent(ModelSubscriber::close);
     binders.forEach(KafkaStreamsMetrics::close);

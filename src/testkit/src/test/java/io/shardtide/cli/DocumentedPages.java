@@ -37,12 +37,7 @@ abstract class DocumentedPages {
       Map.of(
           "pip install", ".ci/run",
           "python examples/torchrec/one_line.py", "PythonTorchRecIT",
-          "python -B src/python/tests/time_planner.py", "nothing: it measures",
-          "python -m shardtide.torchrec.publish", "PythonTorchRecIT",
-          "python -m shardtide.log", "PythonClientsIT",
-          "python -m shardtide.collect", ".ci/python",
-          "python -m shardtide.imports", ".ci/python",
-          "python -m shardtide.profile", ".ci/python");
+          "python -B src/python/tests/time_planner.py", "nothing: it measures");
 
   @TempDir private Path home;
 

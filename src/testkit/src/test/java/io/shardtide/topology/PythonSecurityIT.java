@@ -242,7 +242,8 @@ class PythonSecurityIT {
         .singleElement()
         .asString()
         .startsWith(
-            "shardtide.log: Kafka at %s refuses this user: ".formatted(kafka.bootstrapServers()))
+            "shardtide-py plans: Kafka at %s refuses this user: "
+                .formatted(kafka.bootstrapServers()))
         .contains("Authentication failed")
         .doesNotContain(SecureKafka.SECRET);
   }

@@ -59,8 +59,6 @@ public record PlannersRun(
   /** Measures. */
   public Figures run() throws Exception {
     try (BenchmarkCluster cluster = new BenchmarkCluster(planners == 1 ? 1 : PARTITIONS)) {
-      // The load is of this version, whose schemas an older planner does not register.
-      cluster.registry().register(cluster.endpoint().topics());
       List<PlannerProcess> processes = new ArrayList<>();
       try {
         for (int p = 0; p < planners; p++) {
@@ -72,6 +70,8 @@ public record PlannersRun(
           // The first one creates the topics.
           planner.awaitServing();
         }
+        // The load is of this version: its schemas may follow those of an older planner, not precede.
+        cluster.registry().register(cluster.endpoint().topics());
         try (Measured measured = new Measured(cluster, processes)) {
           measured.run();
           return measured.figures;

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pathlib
 import random
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4] / "examples/dlrm"))
 
 from data import Feature
 

@@ -1,12 +1,12 @@
 """Measures what the order of ranks is worth between two racks: real processes, gloo, and a network that is shaped.
 
-sudo python examples/dlrm/racks.py [--nodes 8] [--order rack-by-rack] [options]
+sudo python src/python/tests/measure_dlrm/racks.py [--nodes 8] [--order rack-by-rack] [options]
 
 Linux only, as root, with the commands ip and tc. Each node is a network namespace with one process. The namespace of a
 rack has a bridge for its nodes; one link joins the two bridges. tc's token bucket filter limits each link, in both
 directions: that of a node to --megabits, the one between the racks to a quarter of it. The nodes n00, n01 and so on are
 in turns in the two racks, so that ranks in the order of names are the worst case. The ring all-reduce of gloo, the one
-of dense gradients, an all-to-all, and a step of this folder's trainer are timed in that order and in --order, in turns.
+of dense gradients, an all-to-all, and a step of examples/dlrm's trainer are timed in that order and in --order, in turns.
 The trainer has a copy of a table of --mebibytes on each node, and one more table on each. All namespaces are deleted in
 the end.
 """

@@ -1,6 +1,6 @@
 """Measures what a planner learns of these devices if it has no model of them.
 
-torchrun --nproc-per-node 2 examples/dlrm/cold_start.py BOOTSTRAP_SERVERS REGISTRY_URL --hardware NAME [options]
+torchrun --nproc-per-node 2 src/python/tests/measure_dlrm/cold_start.py BOOTSTRAP_SERVERS REGISTRY_URL --hardware NAME [options]
 
 The planner has no model for NAME and retrains models: ./shardtide demo, or run. Several random workloads are
 published on this hardware; their first plans have the costs of the nearest hardware. Then they are trained in turns, by
@@ -24,8 +24,9 @@ from shardtide.arguments import read_json
 from shardtide.log import Log, PlanSubscriber
 from shardtide.train import PlanFollower, Ranks
 
-import workload
 from measuring import Job, Workload, begin, cluster_of, draw_workload, measure, offline, planned, tables_of
+
+import workload
 from world import World
 
 SOURCE = "examples/dlrm"
@@ -124,8 +125,8 @@ def train(drawn: Workload, name: str, log: Log | None, world: World, ranks: Rank
 def collected_plans(workloads: Sequence[Workload], world: World, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Returns the plans of --model."""
     with tempfile.TemporaryDirectory() as folder:
-        command = offline(workloads, world, options.shardtide, options.model, options.model_hardware, folder)
-        return [plan for _, plan in planned(workloads, world, command, folder)]
+        command = offline(workloads, world, options.model, options.model_hardware, folder)
+        return [plan for _, plan in planned(workloads, world, options.shardtide, command, folder)]
 
 
 def show(drawn: Workload, plans: Plans, measured: Sequence[float]) -> str:

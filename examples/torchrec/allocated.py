@@ -36,8 +36,6 @@ def measure_step_memory(
 ) -> StepMemory:
     """Runs training steps and returns the device memory that they take on this rank, without the dense parameters.
 
-        memory = measure_step_memory(lambda: pipeline.progress(batches), model, tables=[model.module.embeddings])
-
     Compare peak_bytes with the memory of this rank's device in the plan (memory_bytes of ./shardtide plan, memoryBytes
     of a plan's deviceCosts), in a cluster that names its pipeline. Activations of the dense model count too: to check a
     plan, train the tables with a dense model of one layer.
@@ -89,7 +87,6 @@ def measure_step_memory(
 
 
 def _live_tensors() -> list[Any]:
-    """Returns the tensors that Python refers to; a sharded one is there by its local shards."""
     import torch
     from torch.distributed._shard.sharded_tensor import ShardedTensor
 

@@ -1,6 +1,6 @@
 """Measures what plans of a cost model are worth on these devices, against placements without one.
 
-torchrun --nproc-per-node 2 examples/dlrm/compare.py --model torch.avro --hardware cpu-torch [options]
+torchrun --nproc-per-node 2 src/python/tests/measure_dlrm/compare.py --model torch.avro --hardware cpu-torch [options]
 
 For each of several random workloads, ./shardtide plans with the model, and the plan is trained for some steps, in turns
 with random, greedy and TorchRec-like table-wise placements. A step's cost is the one that trainers report: the maximum
@@ -45,13 +45,14 @@ def plans_of(
 ) -> list[dict[str, tuple[float, dict[str, Any]]]]:
     """Returns the plans of each workload, by strategy, with their predicted milliseconds."""
     with tempfile.TemporaryDirectory() as folder:
-        shardtide = offline(workloads, world, options.shardtide, options.model, options.hardware, folder)
-        found = [{PLANNED: plan} for plan in planned(workloads, world, shardtide, folder)]
+        shardtide = offline(workloads, world, options.model, options.hardware, folder)
+        found = [{PLANNED: plan} for plan in planned(workloads, world, options.shardtide, shardtide, folder)]
         for name, placements in placements_of(workloads, world.size, options.seed).items():
             given = [describe(plan, modules="", devices_per_node=world.per_node, device="cpu") for plan in placements]
             write(pathlib.Path(folder) / "given.jsonl", given)
-            predict = ["--predict", f"{folder}/given.jsonl", "--out", f"{folder}/predicted.jsonl"]
-            for plans, plan, line in zip(found, placements, run([*shardtide, *predict], f"{folder}/predicted.jsonl")):
+            predict = ["evaluate", *shardtide, "--plans", f"{folder}/given.jsonl", "--out", f"{folder}/predicted.jsonl"]
+            predicted = run(options.shardtide, predict, f"{folder}/predicted.jsonl")
+            for plans, plan, line in zip(found, placements, predicted):
                 plans[name] = (line["predicted_ms"], plan)
     return found
 

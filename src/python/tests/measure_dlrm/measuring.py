@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import torch
 import torch.distributed as dist
 from shardtide.collect.tables import draw_table
+from shardtide.torchrec.lines import plan_record
 from shardtide.train import Ranks, StepMeter
 
 import baselines
@@ -96,57 +97,40 @@ def tables_of(workload: Workload) -> list[dict[str, Any]]:
     return [to_record(feature, 4.0) for feature in workload.features]
 
 
-def offline(
-    workloads: Sequence[Workload], world: World, program: str, model: str, hardware: str, folder: str
-) -> list[str]:
-    """Writes the workloads into the folder; returns the command that plans them."""
+def offline(workloads: Sequence[Workload], world: World, model: str, hardware: str, folder: str) -> list[str]:
+    """Writes the workloads into the folder; returns options of ./shardtide plan that name them and the model."""
     tasks = pathlib.Path(folder) / "workloads.jsonl"
     lines = [
         {"task": workload.name, "cluster": cluster_of(workload, world, hardware), "tables": tables_of(workload)}
         for workload in workloads
     ]
     write(tasks, lines)
-    return [program, "plan", "--model", model, "--workloads", str(tasks)]
+    return ["--model", model, "-f", str(tasks)]
 
 
 def planned(
-    workloads: Sequence[Workload], world: World, command: Sequence[str], folder: str
+    workloads: Sequence[Workload], world: World, program: str, options: Sequence[str], folder: str
 ) -> list[tuple[float, dict[str, Any]]]:
-    """Runs the command of offline(); returns the plans, each with its predicted milliseconds."""
+    """Plans with the options of offline(); returns the plans, each with its predicted milliseconds."""
     found = []
-    for workload, line in zip(workloads, run([*command, "--out", f"{folder}/plans.jsonl"], f"{folder}/plans.jsonl")):
+    out = f"{folder}/plans.jsonl"
+    for workload, line in zip(workloads, run(program, ["make", *options, "--out", out], out)):
         if not line["feasible"]:
             raise ValueError(f"{workload.name} does not fit: {line['reason']}")
-        found.append((line["predicted_ms"], to_plan(workload.name, line, world.size)))
+        shards = plan_record(line).record["shards"]
+        found.append((line["predicted_ms"], baselines.plan_record(workload.name, shards, world.size)))
     return found
-
-
-def to_plan(name: str, line: dict[str, Any], devices: int) -> dict[str, Any]:
-    """Returns a plan that ./shardtide plan wrote."""
-    shards = [
-        {
-            "table": table["name"],
-            "kind": shard["kind"].upper(),
-            "columnOffset": shard["column_offset"],
-            "columns": shard["columns"],
-            "rowOffset": shard["row_offset"],
-            "rows": shard["rows"],
-            "device": -1 if shard["device"] is None else shard["device"],
-        }
-        for table in line["tables"]
-        for shard in table["shards"]
-    ]
-    return baselines.plan_record(name, shards, devices)
 
 
 def write(path: pathlib.Path, lines: Sequence[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-def run(command: Sequence[str], out: str) -> list[dict[str, Any]]:
-    ended = subprocess.run(command, capture_output=True, text=True)
+def run(program: str, arguments: Sequence[str], out: str) -> list[dict[str, Any]]:
+    """Runs ./shardtide plan; returns the lines that it wrote."""
+    ended = subprocess.run([program, "plan", *arguments], capture_output=True, text=True)
     if ended.returncode:
-        raise ValueError(f"{command[0]} {command[1]} failed: {ended.stderr.strip()}")
+        raise ValueError(f"{program} plan {arguments[0]} failed: {ended.stderr.strip()}")
     return [json.loads(line) for line in pathlib.Path(out).read_text().splitlines()]
 
 

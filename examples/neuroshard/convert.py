@@ -1,4 +1,7 @@
-"""The data that NeuroShard published: sharding tasks, and labelled samples of costs.
+"""Converts what NeuroShard published: sharding tasks to workloads, and labelled samples of costs to a sample folder.
+
+python examples/neuroshard/convert.py FILE --tables FILE --cluster FILE [--out FILE]
+python examples/neuroshard/convert.py FOLDER [--tables FILE] --out FOLDER
 
 **Tables**, table_configs.json: a list of objects with row, pooling_factor, bin_0 to bin_16 and perhaps dim, the number
 of columns. **Tasks**: a text with a task a line, `id,id,... dim,dim,...`; an id is a position in the list of tables.
@@ -11,13 +14,15 @@ batch_size, over all devices; it is 65,536 without.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import math
 import pathlib
 import re
+import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from shardtide.arguments import items, mapping, read_json, read_text
@@ -199,7 +204,6 @@ def _whole(value: Any, name: str, least: int = 0) -> int:
 
 
 def _number(value: Any, name: str) -> float:
-    """Returns a number, or the number that a text is."""
     try:
         number = float(value) if isinstance(value, str) else value
     except ValueError:
@@ -207,3 +211,34 @@ def _number(value: Any, name: str) -> float:
     if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
         raise ValueError(f"{name}: must be a number, got {value!r}")
     return number
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=pathlib.Path, help="a file of tasks, or a folder of samples")
+    parser.add_argument("--tables", help="table_configs.json; of samples by default that in the folder or its parent")
+    parser.add_argument("--cluster", help="JSON: the cluster of the workloads; of tasks only")
+    parser.add_argument("--out", type=pathlib.Path, help="file of workloads (default: standard output), or sample folder")
+    options = parser.parse_args(arguments)
+    is_folder = options.source.is_dir()
+    needed = ("out",) if is_folder else ("tables", "cluster")
+    for name in needed:
+        if getattr(options, name) is None:
+            parser.error(f"--{name} must be given with {options.source}")
+    if is_folder and options.cluster is not None:
+        parser.error(f"--cluster must be given with a file of tasks only, got {options.source}")
+    try:
+        if is_folder:
+            write_samples(options.source, options.tables, options.out)
+            return
+        cluster = dict(mapping(read_json(options.cluster), options.cluster, "the fields of a cluster"))
+        found = tasks(options.source, tables(options.tables))
+        lines = [{"task": str(place), "cluster": cluster, "tables": task} for place, task in enumerate(found)]
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        sys.stdout.write(text) if options.out is None else options.out.write_text(text, encoding="utf-8")
+    except (ValueError, OSError) as e:
+        sys.exit(f"convert: {e}")
+
+
+if __name__ == "__main__":
+    main()
