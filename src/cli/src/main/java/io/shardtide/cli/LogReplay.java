@@ -149,19 +149,20 @@ final class LogReplay implements Callable<Integer> {
               + " risk.")
   private Map<String, String> settings = Map.of();
 
+  /** The export; null for the log of the cluster. */
+  private ExportFolder folder;
+
+  private ReplayScope scope;
+
   @Override
   public Integer call() throws IOException {
     check();
-    ReplayScope scope = new ReplayScope(Optional.ofNullable(workload), from, to);
-    ExportFolder folder = path == null ? null : ExportFolder.of(path);
+    scope = new ReplayScope(Optional.ofNullable(workload), from, to);
+    folder = path == null ? null : ExportFolder.of(path);
     if (folder != null && out != null) {
       log.checkOutput(out, folder.paths(), "those of the export");
     }
-    return log.read(
-        path,
-        Optional.ofNullable(workload),
-        LateBar.hidden(),
-        records -> run(records, folder, scope));
+    return log.read(path, Optional.ofNullable(workload), LateBar.hidden(), this::run);
   }
 
   private void check() {
@@ -197,22 +198,15 @@ final class LogReplay implements Callable<Integer> {
     return RecordText.with(base, PathValues.of(otherCluster));
   }
 
-  private int run(LogRecords records, ExportFolder folder, ReplayScope scope) throws IOException {
-    if (folder != null) {
-      requireEvents(records);
-    }
-    return whatIf ? whatIf(records, folder, scope) : replay(records, folder, scope);
-  }
-
-  private void requireEvents(LogRecords records) throws IOException {
-    if (records.all(RecordKind.EVENTS, event -> true).isEmpty()) {
+  private int run(LogRecords records) throws IOException {
+    if (folder != null && records.all(RecordKind.EVENTS, event -> true).isEmpty()) {
       throw new IllegalArgumentException(
           path + " holds no events, expected one WorkloadChange per line, in Avro's JSON encoding");
     }
+    return whatIf ? whatIf(records) : replay(records);
   }
 
-  private int replay(LogRecords records, ExportFolder folder, ReplayScope scope)
-      throws IOException {
+  private int replay(LogRecords records) throws IOException {
     Map<String, ModelBundle> models = models(records);
     PrintWriter console = log.out();
     if (folder != null) {
@@ -274,8 +268,7 @@ final class LogReplay implements Callable<Integer> {
         .toList();
   }
 
-  private int whatIf(LogRecords records, ExportFolder folder, ReplayScope scope)
-      throws IOException {
+  private int whatIf(LogRecords records) throws IOException {
     ExportFolder other = original == null ? null : ExportFolder.of(original);
     LogRecords recorded = other == null ? records : other;
     boolean edited =

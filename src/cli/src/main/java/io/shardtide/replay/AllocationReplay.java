@@ -42,14 +42,10 @@ public final class AllocationReplay {
   private void compare(Allocation recorded) {
     Optional<Allocation> previous = Optional.ofNullable(before.put(recorded.poolId(), recorded));
     Comparer.Comparison<Allocation> comparison =
-        inputs
-            .missing(recorded)
-            .or(() -> gap(recorded, previous))
-            .map(input -> Comparer.ALLOCATIONS.missing(recorded, input))
-            .orElseGet(
-                () ->
-                    Comparer.ALLOCATIONS.compare(
-                        recorded, () -> Allocator.allocate(inputs.request(recorded, previous))));
+        Comparer.ALLOCATIONS.compare(
+            recorded,
+            inputs.missing(recorded).or(() -> gap(recorded, previous)),
+            () -> Allocator.allocate(inputs.request(recorded, previous)));
     comparison
         .recomputed()
         .filter(made -> made.allocationId().equals(recorded.allocationId()))
@@ -75,7 +71,7 @@ public final class AllocationReplay {
       if (allocated < last) {
         tally.notes.add(
             "%s of pool %s: not allocated yet when the records were read"
-                .formatted(Replay.generations(allocated + 1, last), pool));
+                .formatted(AnsweredGenerations.generations(allocated + 1, last), pool));
       }
     }
   }

@@ -13,15 +13,13 @@ import java.util.Set;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * Compares recorded plans, allocations or forecasts with those that their inputs give now.
  *
  * @param json writes them, to find the fields that differ
  * @param ignored fields that do not count
- * @param isEqual whether a recomputed one is as the recorded one
+ * @param isEqual whether a recomputed one is as the recorded one, if that was not changed
  * @param described what a recorded one is and was made from
  * @param changed says so if a recorded one is known to have been changed after it was made
  * @param intact the cause of a difference otherwise, for people
@@ -39,8 +37,7 @@ record Comparer<V>(
       new Comparer<>(
           new JsonLines<>(Codec.SHARDING_PLAN),
           Set.of("planId", "source", "searchMillis", "createdAt"),
-          (recorded, recomputed) ->
-              recomputed.planId().equals(recorded.planId()) && recorded.hasValidId(),
+          (recorded, recomputed) -> recomputed.planId().equals(recorded.planId()),
           plan ->
               new Difference(
                   plan.workloadId(),
@@ -111,39 +108,36 @@ record Comparer<V>(
    */
   record Comparison<V>(Verdict verdict, Optional<V> recomputed, Optional<Difference> difference) {}
 
-  /** Returns the result for a record that misses an input. */
-  Comparison<V> missing(V recorded, String input) {
-    String explanation =
-        Stream.concat(changed.apply(recorded).stream(), Stream.of(input))
-            .collect(Collectors.joining("; "));
-    return new Comparison<>(
-        Verdict.NOT_REPRODUCED,
-        Optional.empty(),
-        Optional.of(described.apply(recorded).with(explanation, List.of())));
-  }
-
   /**
    * Compares a record.
    *
+   * @param missing the input that it misses, for people; empty if none
    * @param recompute makes it from its inputs; may fail
    */
-  Comparison<V> compare(V recorded, Supplier<V> recompute) {
+  Comparison<V> compare(V recorded, Optional<String> missing, Supplier<V> recompute) {
+    Optional<String> change = changed.apply(recorded);
+    if (missing.isPresent()) {
+      String explanation = change.map(text -> text + "; ").orElse("") + missing.get();
+      return new Comparison<>(
+          Verdict.NOT_REPRODUCED,
+          Optional.empty(),
+          Optional.of(described.apply(recorded).with(explanation, List.of())));
+    }
     Optional<V> recomputed = Optional.empty();
     List<String> fields;
     try {
       V made = recompute.get();
       recomputed = Optional.of(made);
-      if (isEqual.test(recorded, made)) {
+      if (change.isEmpty() && isEqual.test(recorded, made)) {
         return new Comparison<>(Verdict.EQUAL, recomputed, Optional.empty());
       }
       fields = JsonDiff.lines(json, recorded, made, ignored);
     } catch (IllegalArgumentException | IllegalStateException | ArithmeticException e) {
       fields = List.of("recomputing it fails: " + e.getMessage());
     }
-    String explanation = changed.apply(recorded).orElse(intact);
     return new Comparison<>(
         Verdict.DIFFERS,
         recomputed,
-        Optional.of(described.apply(recorded).with(explanation, fields)));
+        Optional.of(described.apply(recorded).with(change.orElse(intact), fields)));
   }
 }

@@ -5,7 +5,6 @@ import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.wire.JsonLines;
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -88,25 +87,17 @@ public final class ExportFolder implements LogRecords {
     }
     Path file = file(kind);
     JsonLines<V, ?> lines = new JsonLines<>(kind.type().codec());
-    int number = 0;
-    try (BufferedReader reader = TextFiles.open(file)) {
-      while (true) {
-        number++;
-        String line = reader.readLine();
-        if (line == null) {
-          return;
-        }
-        if (!line.isBlank()) {
-          each.accept(lines.read(line));
-        }
-      }
-    } catch (MalformedRecordException e) {
-      throw e;
+    try {
+      TextFiles.readLines(
+          file,
+          line -> {
+            if (!line.isBlank()) {
+              each.accept(lines.read(line));
+            }
+          });
     } catch (MalformedFileException e) {
       throw new MalformedRecordException(
           "%s, line %d".formatted(file, e.line()), new IllegalArgumentException(e.problem(), e));
-    } catch (IllegalArgumentException e) {
-      throw new MalformedRecordException("%s, line %d".formatted(file, number), e);
     }
   }
 

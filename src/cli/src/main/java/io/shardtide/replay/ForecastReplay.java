@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 
 /**
  * Recomputes the recorded forecasts of hashed tables, each from its report, the reports before it
@@ -120,18 +121,16 @@ public final class ForecastReplay {
     FillReport report =
         reports.get(
             new ReportKey(forecasts.workloadId(), forecasts.reportId(), forecasts.measuredAt()));
-    if (report == null) {
-      return isEqual(
-          forecasts, Comparer.FORECASTS.missing(forecasts, "its report is not recorded"));
-    }
-    long at = report.measuredAt().toEpochMilli();
     return isEqual(
         forecasts,
-        Comparer.FORECASTS.compare(
-            forecasts, () -> step(policy).report(store, report, at).forecasts()));
+        report == null ? Optional.of("its report is not recorded") : Optional.empty(),
+        () -> step(policy).report(store, report, report.measuredAt().toEpochMilli()).forecasts());
   }
 
-  private boolean isEqual(TableForecasts forecasts, Comparer.Comparison<?> comparison) {
+  private boolean isEqual(
+      TableForecasts forecasts, Optional<String> missing, Supplier<TableForecasts> recompute) {
+    Comparer.Comparison<TableForecasts> comparison =
+        Comparer.FORECASTS.compare(forecasts, missing, recompute);
     long generation = forecasts.generation();
     tally.add(
         new ReplayRow(forecasts.workloadId(), generation, generation, comparison.verdict()),
@@ -163,8 +162,7 @@ public final class ForecastReplay {
         if (forecasts.inputs().isPresent()) {
           String missing = "predictions of generation %d are not recorded";
           isEqual(
-              forecasts,
-              Comparer.FORECASTS.missing(forecasts, missing.formatted(forecasts.generation())));
+              forecasts, Optional.of(missing.formatted(forecasts.generation())), () -> forecasts);
         } else {
           withoutInputs++;
         }

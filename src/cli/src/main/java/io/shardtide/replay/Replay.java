@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -34,9 +35,13 @@ public final class Replay {
   private final ReplayResult.Tally tally = new ReplayResult.Tally();
 
   /** The recorded plans of the scope, in the order of the log. */
-  private final List<RecordedPlan> recorded = new ArrayList<>();
+  private final List<ShardingPlan> recorded = new ArrayList<>();
 
-  private final Map<GenerationKey, List<RecordedPlan>> byGeneration = new HashMap<>();
+  private final Map<GenerationKey, List<ShardingPlan>> byGeneration = new HashMap<>();
+
+  /** What recomputing each recorded plan gave, once its generation is read. */
+  private final IdentityHashMap<ShardingPlan, Comparer.Comparison<ShardingPlan>> comparisons =
+      new IdentityHashMap<>();
 
   /** All plans of the workloads: the recomputed one if it has the recorded id. */
   private final Map<String, ShardingPlan> byId = new HashMap<>();
@@ -54,24 +59,6 @@ public final class Replay {
      * @param of number of plans in total; 0 if unknown
      */
     void planned(int plans, int of);
-  }
-
-  private static final class RecordedPlan {
-    final ShardingPlan plan;
-
-    /** Empty until its generation is read. */
-    Optional<Comparer.Comparison<ShardingPlan>> comparison = Optional.empty();
-
-    RecordedPlan(ShardingPlan plan) {
-      this.plan = plan;
-    }
-
-    /** Returns the recomputed plan if it has the recorded id, whatever is recorded with it. */
-    Optional<ShardingPlan> reproduced() {
-      return comparison
-          .flatMap(Comparer.Comparison::recomputed)
-          .filter(made -> made.planId().equals(plan.planId()));
-    }
   }
 
   /**
@@ -164,12 +151,11 @@ public final class Replay {
             byId.putIfAbsent(plan.planId(), plan);
           }
           if (scope.has(plan)) {
-            RecordedPlan entry = new RecordedPlan(plan);
-            recorded.add(entry);
+            recorded.add(plan);
             byGeneration
                 .computeIfAbsent(
                     new GenerationKey(plan.workloadId(), plan.generation()), g -> new ArrayList<>())
-                .add(entry);
+                .add(plan);
           }
         });
     records.read(
@@ -182,7 +168,7 @@ public final class Replay {
   }
 
   private AnsweredGenerations answers(String workloadId) {
-    return answers.computeIfAbsent(workloadId, id -> new AnsweredGenerations());
+    return answers.computeIfAbsent(workloadId, id -> new AnsweredGenerations(id, scope, tally));
   }
 
   /** Recomputes the plans of a generation that are not reproduced yet, in the order of the log. */
@@ -193,68 +179,72 @@ public final class Replay {
     if (last.isDeletion()) {
       answers(last.workloadId()).addDeletion(last.generation());
     }
-    for (RecordedPlan entry :
+    for (ShardingPlan plan :
         byGeneration.getOrDefault(
             new GenerationKey(last.workloadId(), last.generation()), List.of())) {
-      if (entry.reproduced().isEmpty()) {
-        Comparer.Comparison<ShardingPlan> next = recompute(entry.plan, last);
-        if (next.verdict() != Verdict.NOT_REPRODUCED
-            || entry.comparison.filter(before -> before.verdict() == Verdict.DIFFERS).isEmpty()) {
-          entry.comparison = Optional.of(next);
-        }
-        entry.reproduced().ifPresent(plan -> byId.put(plan.planId(), plan));
+      if (reproduced(plan).isEmpty()) {
+        comparisons.merge(
+            plan,
+            Comparer.PLANS.compare(plan, missing(plan, last), () -> plan(plan, last)),
+            (before, next) ->
+                before.verdict() == Verdict.DIFFERS && next.verdict() == Verdict.NOT_REPRODUCED
+                    ? before
+                    : next);
+        reproduced(plan).ifPresent(made -> byId.put(made.planId(), made));
         planned++;
         progress.planned(Math.min(planned, recorded.size()), recorded.size());
       }
     }
   }
 
-  /** Recomputes a plan from predictions, if the plan names them. */
-  private Comparer.Comparison<ShardingPlan> recompute(ShardingPlan plan, CostPredictions part) {
+  /** Returns the recomputed plan if it has the recorded id, whatever is recorded with it. */
+  private Optional<ShardingPlan> reproduced(ShardingPlan plan) {
+    return Optional.ofNullable(comparisons.get(plan))
+        .flatMap(Comparer.Comparison::recomputed)
+        .filter(made -> made.planId().equals(plan.planId()));
+  }
+
+  /** Returns why a plan cannot be recomputed from predictions; empty if it can. */
+  private Optional<String> missing(ShardingPlan plan, CostPredictions part) {
     PlanOrigin origin = plan.origin();
     if (origin.settings().columnCuts() == ColumnCuts.ANY) {
-      return Comparer.PLANS.missing(
-          plan,
+      return Optional.of(
           "its column parts may have any widths (columnCuts ANY), which 0.2.0 was the last version"
               + " to search");
     }
     if (!part.modelId().equals(origin.modelId())) {
-      return Comparer.PLANS.missing(
-          plan,
+      return Optional.of(
           "the plan names model %s, but model %s predicted generation %d"
               .formatted(origin.modelId(), part.modelId(), plan.generation()));
     }
-    Optional<ShardingPlan> running = origin.previousPlanId().map(byId::get);
-    if (running.isEmpty() && origin.previousPlanId().isPresent()) {
-      return Comparer.PLANS.missing(
-          plan,
-          "plan %s, which was running, is not recorded".formatted(origin.previousPlanId().get()));
-    }
     if (!bundles.containsKey(part.modelId())) {
-      return Comparer.PLANS.missing(
-          plan,
+      return Optional.of(
           "model %s is missing, found %s. Maybe pass its file with --model"
               .formatted(part.modelId(), bundles.keySet()));
     }
-    Planner.Request request =
-        new Planner.Request(
-            plan.workloadId(),
-            origin.firstGeneration(),
-            new PredictedGeneration(
-                part.generation(), part.source(), part.modelId(), part.cluster()),
-            List.copyOf(planner.tables(plan.workloadId()).values()),
-            running,
-            origin.effort(),
-            origin.settings(),
-            planner.model(part.modelId()),
-            origin.slow());
-    return Comparer.PLANS.compare(plan, () -> plan(request, plan));
+    return origin
+        .previousPlanId()
+        .filter(id -> !byId.containsKey(id))
+        .map("plan %s, which was running, is not recorded"::formatted);
   }
 
-  /** Returns the plan of a request, with the time of the recorded one. */
-  private static ShardingPlan plan(Planner.Request request, ShardingPlan recorded) {
+  /** Recomputes a plan from predictions, with the time of the recorded one. */
+  private ShardingPlan plan(ShardingPlan recorded, CostPredictions part) {
+    PlanOrigin origin = recorded.origin();
     PlanningOutcome outcome =
-        new Planner(InstantSource.fixed(recorded.run().createdAt()), () -> 0L).plan(request);
+        new Planner(InstantSource.fixed(recorded.run().createdAt()), () -> 0L)
+            .plan(
+                new Planner.Request(
+                    recorded.workloadId(),
+                    origin.firstGeneration(),
+                    new PredictedGeneration(
+                        part.generation(), part.source(), part.modelId(), part.cluster()),
+                    List.copyOf(planner.tables(recorded.workloadId()).values()),
+                    origin.previousPlanId().map(byId::get),
+                    origin.effort(),
+                    origin.settings(),
+                    planner.model(part.modelId()),
+                    origin.slow()));
     if (outcome instanceof PlanningOutcome.Planned made) {
       return made.plan();
     }
@@ -266,51 +256,19 @@ public final class Replay {
 
   /** Adds a row for each recorded plan, and for the generations that have none. */
   private void addRecorded() {
-    for (RecordedPlan entry : recorded) {
-      ShardingPlan plan = entry.plan;
-      Comparer.Comparison<ShardingPlan> comparison =
-          entry.comparison.orElseGet(
-              () ->
-                  Comparer.PLANS.missing(
-                      plan,
-                      "predictions of generation %d by model %s are not recorded"
-                          .formatted(plan.generation(), plan.origin().modelId())));
+    for (ShardingPlan plan : recorded) {
+      Comparer.Comparison<ShardingPlan> comparison = comparisons.get(plan);
+      if (comparison == null) {
+        String missing = "predictions of generation %d by model %s are not recorded";
+        comparison =
+            Comparer.PLANS.compare(
+                plan,
+                Optional.of(missing.formatted(plan.generation(), plan.origin().modelId())),
+                () -> plan);
+      }
       tally.add(new ReplayRow(plan, comparison.verdict()), comparison);
       comparison.recomputed().ifPresent(tally.plans::add);
     }
-    answers.forEach(
-        (workload, answered) -> {
-          for (AnsweredGenerations.Violation violation : answered.violations()) {
-            if (violation.last() >= scope.from() && violation.first() <= scope.to()) {
-              addViolation(workload, violation);
-            }
-          }
-          long first = Math.max(scope.from(), answered.last() + 1);
-          long last = Math.min(scope.to(), answered.lastPredicted());
-          if (first <= last) {
-            tally.notes.add(
-                "%s of %s: not planned yet when the records were read"
-                    .formatted(generations(first, last), workload));
-            tally.rows.add(new ReplayRow(workload, first, last, Verdict.NOT_RECORDED));
-          }
-        });
-  }
-
-  private void addViolation(String workload, AnsweredGenerations.Violation of) {
-    tally.problems.add(
-        "%s of %s: %s"
-            .formatted(
-                generations(of.first(), of.last()),
-                workload,
-                of.isDuplicate()
-                    ? "more than one plan is recorded, expected one"
-                    : "neither a plan nor an infeasible workload is recorded"));
-    if (!of.isDuplicate()) {
-      tally.rows.add(new ReplayRow(workload, of.first(), of.last(), Verdict.NOT_RECORDED));
-    }
-  }
-
-  static String generations(long first, long last) {
-    return first == last ? "generation " + first : "generations %d to %d".formatted(first, last);
+    answers.values().forEach(AnsweredGenerations::report);
   }
 }
