@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -145,7 +145,7 @@ class RowCache:
         return ranks.topk(min(self._places, len(rows)), sorted=False).indices
 
 
-def describe_misses(use: dict[str, CacheUse], plan: dict[str, Any]) -> str:
+def describe_misses(use: dict[str, CacheUse], plan: Mapping[str, Any]) -> str:
     """Returns which share of the lookups of cached tables missed, and what the plan predicts, for a line of text.
 
     It is empty if there were no lookups of cached tables.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -64,7 +64,7 @@ class ShardedEmbeddings:
         self,
         world: World,
         tables: Sequence[TableShape],
-        plan: dict[str, Any],
+        plan: Mapping[str, Any],
         optimizer: Optimizer,
         seed: int = 0,
         memory_bytes: int | None = None,
@@ -157,7 +157,7 @@ class ShardedEmbeddings:
         self._sums, self._routes, self._outputs = {}, [], {}
         self._replicas.count_step(self._held())
 
-    def prepare(self, plan: dict[str, Any]) -> Layout:
+    def prepare(self, plan: Mapping[str, Any]) -> Layout:
         """Returns what apply() needs to go to a plan. Changes nothing, and sends no messages.
 
         ValueError that names the table and the reason if this rank cannot go to it: the plan is not of these tables and
@@ -313,7 +313,7 @@ class ShardedEmbeddings:
         shards = [shard for shard in self._held() if isinstance(shard, HashedShard)]
         return [shard.take_fill() for shard in shards]
 
-    def _lay_out(self, plan: dict[str, Any]) -> Layout:
+    def _lay_out(self, plan: Mapping[str, Any]) -> Layout:
         return lay_out(plan, self._tables, self._job.size, self._job.per_node)
 
     def _join_group(self) -> None:

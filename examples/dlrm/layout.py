@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shardtide.train.replication import ONE_GROUP, Replication, replication_of
@@ -162,7 +162,7 @@ class Layout:
         return list(dict.fromkeys(found))
 
 
-def lay_out(plan: dict[str, Any], tables: Sequence[TableShape], ranks: int, per_node: int) -> Layout:
+def lay_out(plan: Mapping[str, Any], tables: Sequence[TableShape], ranks: int, per_node: int) -> Layout:
     """Returns the layout of a ShardingPlan record.
 
     ranks: number of ranks, of all replica groups

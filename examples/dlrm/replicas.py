@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -78,7 +78,7 @@ class Replicas:
         tensor.copy_(on_device.div_(dist.get_world_size(self._world.replicas)))
 
 
-def describe_synchronization(ms: Sequence[float | None], plan: dict[str, Any]) -> str:
+def describe_synchronization(ms: Sequence[float | None], plan: Mapping[str, Any]) -> str:
     """Returns how long a synchronization takes, and what the plan predicts, for a line of text; empty without any.
 
     ms: of each rank; the slowest one counts

@@ -218,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("source", type=pathlib.Path, help="a file of tasks, or a folder of samples")
     parser.add_argument("--tables", help="table_configs.json; of samples by default that in the folder or its parent")
     parser.add_argument("--cluster", help="JSON: the cluster of the workloads; of tasks only")
-    parser.add_argument("--out", type=pathlib.Path, help="file of workloads (default: standard output), or sample folder")
+    parser.add_argument("--out", type=pathlib.Path, help="file of workloads (default: stdout), or sample folder")
     options = parser.parse_args(arguments)
     is_folder = options.source.is_dir()
     needed = ("out",) if is_folder else ("tables", "cluster")

@@ -9,11 +9,15 @@ needs the rights of a publisher and of a trainer.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from shardtide.events import workload_change
 from shardtide.log import Accepted, Log, PlanSubscriber, Rejected, TrainerReports, WorkloadPublisher
 from shardtide.log.__main__ import text
+
+if TYPE_CHECKING:
+    from shardtide.records import ShardingPlan
 
 TOUR = "python-tour"
 PLAN_SECONDS = 60
@@ -43,7 +47,7 @@ def cluster(devices: int) -> dict[str, Any]:
     }
 
 
-def planned(plans: PlanSubscriber, outcome: Accepted | Rejected) -> dict[str, Any]:
+def planned(plans: PlanSubscriber, outcome: Accepted | Rejected) -> ShardingPlan:
     """Waits for the plan of an accepted change."""
     if isinstance(outcome, Rejected) or outcome.generation is None:
         raise ValueError(f"No plan will follow: {outcome}")
@@ -81,12 +85,13 @@ def tour(log: Log) -> None:
             outcome = publisher.publish_and_wait(change(table("users", rows, 64, 20.0)))
             plan = planned(plans, outcome)
             print(text(plan), flush=True)
-            print(f"follows {plan['previousPlanId'][:12]}")
+            print(f"follows {str(plan['previousPlanId'])[:12]}")
 
         # It adopts the newest, and reports what steps cost. A real one measures; the tour repeats the prediction.
         reports.adopted(plan["planId"], step=200)
         names = ("computeMs", "forwardCommMs", "backwardCommMs")
-        costs = [{name: cost[name] for name in names} for cost in plan["deviceCosts"]]
+        predicted: list[Mapping[str, Any]] = [*plan["deviceCosts"]]
+        costs = [{name: cost[name] for name in names} for cost in predicted]
         reports.measured(plan["planId"], step=300, steps=100, devices=costs, collectives=all_to_alls(costs))
         if not reports.flush(REPORT_SECONDS):
             raise ConnectionError(f"{reports.waiting} reports were not sent: {reports.problem}")

@@ -23,22 +23,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shardtide.optimizers import DEFAULT
+from shardtide.optimizers import DEFAULT, OPTIMIZERS
 from shardtide.torchrec.conversions import to_sharding_plan
 from shardtide.torchrec.descriptions import DEFAULT_MODULE
-from shardtide.torchrec.publish import PIPELINES
 
 from allocated import StepMemory, measure_step_memory
 
-# FBGEMM's names of optimizers; optimizers of copies are PyTorch's and TorchRec's.
-FBGEMM_OPTIMIZERS = {
-    "sgd": "EXACT_SGD",
-    "rowwise_adagrad": "EXACT_ROWWISE_ADAGRAD",
-    "adagrad": "EXACT_ADAGRAD",
-    "adam": "ADAM",
-    "partial_rowwise_adam": "PARTIAL_ROWWISE_ADAM",
-    "lamb": "LAMB",
-}
+# Of a cluster: a loop, TrainPipelineSparseDist and PrefetchTrainPipelineSparseDist.
+PIPELINES = ("none", "sparse_dist", "prefetch")
 LEARNING_RATE = 0.01
 STEPS = 5
 
@@ -94,8 +86,8 @@ def check(workload: Mapping[str, Any], description: Mapping[str, Any], ranks: in
     if len(optimizers) > 1:
         raise ValueError(f"tables of workload {name} must have one optimizer, got {', '.join(sorted(optimizers))}")
     (optimizer,) = optimizers
-    if optimizer not in FBGEMM_OPTIMIZERS:
-        expected = ", ".join(FBGEMM_OPTIMIZERS)
+    if optimizer not in OPTIMIZERS:
+        expected = ", ".join(OPTIMIZERS)
         raise ValueError(f"optimizer of workload {name} must be one of {expected}, got {json.dumps(optimizer)}")
     plan = f"the plan of workload {name} must"
     if description["task"] != workload["task"]:
@@ -158,7 +150,7 @@ def _sharded(
         else sharding
         for table, sharding in module_plan.items()
     }
-    fused = {"optimizer": EmbOptimType[FBGEMM_OPTIMIZERS[optimizer]], "learning_rate": LEARNING_RATE}
+    fused = {"optimizer": EmbOptimType[OPTIMIZERS[optimizer].fbgemm], "learning_rate": LEARNING_RATE}
     model = DistributedModelParallel(
         Net(),
         env=ShardingEnv.from_process_group(dist.group.WORLD),

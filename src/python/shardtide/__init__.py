@@ -1,7 +1,7 @@
 """Shardtide for PyTorch: sharding plans of embedding tables, live from Kafka.
 
-docs/CLIENTS.md says what each subpackage is for. Importing one imports only what it needs: PyTorch, TorchRec and Kafka's
-client are imported by what uses them.
+docs/CLIENTS.md says what each subpackage is for. Importing one imports only what it needs: PyTorch, TorchRec and
+Kafka's client are imported by what uses them.
 """
 
 # That of pom.xml, as Python writes it; a test compares them.

@@ -106,7 +106,7 @@ def parse_json(text: str, source: str) -> Any:
 
 
 def json_lines(path: str | pathlib.Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the objects of a file with one a line, each with what messages call it; ValueError and OSError as read_json."""
+    """Yields the objects of a file with one a line, after what messages call it; errors as read_json."""
     for number, text in enumerate(read_text(path).splitlines(), 1):
         if text.strip():
             name = f"{path}, line {number}"

@@ -1,4 +1,4 @@
-"""shardtide-py COMMAND: each command is a module with add_arguments(parser) and run(options), imported when it is called.
+"""shardtide-py COMMAND: each command is a module with add_arguments(parser) and run(options), imported when called.
 
 Options and variables of clusters are those of ./shardtide. The status is 0, 1 if something was refused or failed, and 2
 for a wrong call, wrong values included.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -28,7 +29,7 @@ COMMANDS = {
     "plans": ("shardtide.log.__main__", "Shows plans: the latest of each workload, then each new one, until Ctrl-C."),
     "publish": ("shardtide.torchrec.publish", "Publishes the tables of a TorchRec model as a workload."),
     "import": ("shardtide.imports.__main__", "Imports the tables of another system as a workload."),
-    "profile": ("shardtide.profile.__main__", "Measures how lookups spread over the rows of tables, from files of ids."),
+    "profile": ("shardtide.profile.__main__", "Measures how lookups spread over rows of tables, from files of ids."),
     "collect": ("shardtide.collect.__main__", "Measures sets of shards, plans, and links between nodes."),
 }
 
@@ -63,6 +64,8 @@ def main(arguments: Sequence[str] | None = None, name: str | None = None) -> Non
     parser = Parser(f"shardtide-py {name}", description=does)
     # What the message of an interrupted command says more.
     parser.set_defaults(interrupted="")
+    logging.basicConfig(format="%(message)s")
+    options = argparse.Namespace(interrupted="")
     try:
         command = importlib.import_module(module)
         command.add_arguments(parser)
@@ -129,7 +132,11 @@ def add_cluster(parser: argparse.ArgumentParser, timeout_seconds: float) -> None
         metavar="FILE",
         help='settings of librdkafka, such as TLS and SASL, and after "registry." of the registry: properties, or JSON',
     )
-    parser.add_argument("-o", "--output", choices=("text", "json", "jsonl"), default="text", help="form of what is printed")
+    add_output(parser)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", choices=("text", "json", "jsonl"), default="text", help="what is printed as")
 
 
 def _settings(path: str) -> dict[str, Any]:
@@ -149,8 +156,8 @@ def log_of(options: argparse.Namespace) -> Log:
     registry = options.registry or old[1] or os.environ.get("SHARDTIDE_REGISTRY")
     if not kafka or not registry or len(old) > 4:
         raise ValueError(
-            "this command needs a cluster: give --bootstrap-server and --registry, or set SHARDTIDE_BOOTSTRAP_SERVER and"
-            " SHARDTIDE_REGISTRY"
+            "this command needs a cluster: give --bootstrap-server and --registry, or set SHARDTIDE_BOOTSTRAP_SERVER"
+            " and SHARDTIDE_REGISTRY"
         )
     own = {name[len("registry.") :]: v for name, v in options.command_config.items() if name.startswith("registry.")}
     others = {name: value for name, value in options.command_config.items() if not name.startswith("registry.")}

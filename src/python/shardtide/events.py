@@ -90,16 +90,11 @@ def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
         if kind in first and kind in second:
             return differences(first[kind], second[kind])
     # Said in this order, whichever comes first.
-    one, other = sorted((_verb(first), _verb(second)), key=("sets", "resizes", "drops").index)
-    if one != other:
-        return f"one {one} it, the other {other} it"
-    return differences(first, second) if one == "resizes" else "both drop it"
-
-
-def _verb(change: Mapping[str, Any]) -> str:
-    if "table" in change:
-        return "sets"
-    return "resizes" if "tableName" in change else "drops"
+    verbs = {"sets": "table", "resizes": "tableName", "drops": "name"}
+    found = [verb for verb, field in verbs.items() if field in first or field in second]
+    if len(found) > 1:
+        return f"one {found[0]} it, the other {found[1]} it"
+    return differences(first, second) if found == ["resizes"] else "both drop it"
 
 
 def check_fills(tables: Sequence[Mapping[str, Any]]) -> None:

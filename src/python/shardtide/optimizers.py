@@ -14,19 +14,21 @@ class Optimizer:
 
     per_element: numbers of each element of a table
     per_row: numbers of each row
+    fbgemm: its name in FBGEMM's EmbOptimType
     """
 
     per_element: int
     per_row: int
+    fbgemm: str
 
 
 OPTIMIZERS = {
-    "sgd": Optimizer(0, 0),
-    "rowwise_adagrad": Optimizer(0, 1),
-    "adagrad": Optimizer(1, 0),
-    "adam": Optimizer(2, 0),
-    "partial_rowwise_adam": Optimizer(1, 1),
-    "lamb": Optimizer(2, 0),
+    "sgd": Optimizer(0, 0, "EXACT_SGD"),
+    "rowwise_adagrad": Optimizer(0, 1, "EXACT_ROWWISE_ADAGRAD"),
+    "adagrad": Optimizer(1, 0, "EXACT_ADAGRAD"),
+    "adam": Optimizer(2, 0, "ADAM"),
+    "partial_rowwise_adam": Optimizer(1, 1, "PARTIAL_ROWWISE_ADAM"),
+    "lamb": Optimizer(2, 0, "LAMB"),
 }
 
 # Of shards that do not name one.
@@ -45,10 +47,7 @@ OF_FBGEMM_CPU = ("sgd", "rowwise_adagrad", "adagrad")
 # EXACT_ROWWISE_ADAGRAD and exact_row_wise_adagrad; classes of torch.optim and torchrec.optim, such as Adagrad. What they
 # name has the state of OPTIMIZERS.
 _OTHER_NAMES = {
-    "exactsgd": "sgd",
-    "exactrowwiseadagrad": "rowwise_adagrad",
-    "exactadagrad": "adagrad",
-    **{name.replace("_", ""): name for name in OPTIMIZERS},
+    other.replace("_", "").lower(): name for name, of in OPTIMIZERS.items() for other in (name, of.fbgemm)
 }
 
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import collections
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from shardtide.records import Move, MoveStep, ShardingPlan
 
 # A quarter of the link: steps take at most 4/3 times as long meanwhile. With a step that communicates for half its time
 # and a plan that gains 5%, the time lost to slower steps and to the later gain is within 3% of the least at any share
@@ -41,7 +44,7 @@ class MoveWave(NamedTuple):
     """
 
     tables: list[str]
-    steps: list[dict[str, Any]]
+    steps: list[MoveStep]
     total_bytes: int
     stops_training: bool
     duration_ms: float
@@ -72,7 +75,7 @@ class MoveWaves(NamedTuple):
 
 
 def move_waves(
-    plan: dict[str, Any],
+    plan: ShardingPlan,
     link_share: float = LINK_SHARE,
     usable_bytes_per_device: int | Sequence[int] | None = None,
     longest_ms: float = math.inf,
@@ -105,11 +108,12 @@ def move_waves(
     return _Partition(plan, link_share, _usable_bytes(plan, usable_bytes_per_device), longest_ms).waves()
 
 
-def _ranks(plan: dict[str, Any]) -> int:
-    return len(plan["deviceCosts"]) * int((plan.get("replication") or {}).get("groups", 1))
+def _ranks(plan: ShardingPlan) -> int:
+    replication = plan.get("replication")
+    return len(plan["deviceCosts"]) * (replication["groups"] if replication else 1)
 
 
-def _usable_bytes(plan: dict[str, Any], given: int | Sequence[int] | None) -> list[int]:
+def _usable_bytes(plan: ShardingPlan, given: int | Sequence[int] | None) -> list[int]:
     """Returns the bytes of each rank that shards may use; ValueError if they are out of range, or of other ranks."""
     ranks = _ranks(plan)
     if given is None:
@@ -125,14 +129,14 @@ def _usable_bytes(plan: dict[str, Any], given: int | Sequence[int] | None) -> li
 class _Partition:
     """Divides the moves of a plan into waves; single-use. WavePartition.java says why devices keep to their memory."""
 
-    def __init__(self, plan: dict[str, Any], link_share: float, usable_bytes: list[int], longest_ms: float):
+    def __init__(self, plan: ShardingPlan, link_share: float, usable_bytes: list[int], longest_ms: float):
         self._plan = plan
-        self._moves: list[dict[str, Any]] = plan["moves"]
-        self._order: list[dict[str, Any]] = plan["moveOrder"]
-        self._costs: list[dict[str, Any]] = plan["deviceCosts"]
+        self._moves = plan["moves"]
+        self._order = plan["moveOrder"]
+        self._costs = plan["deviceCosts"]
         self._link_share = link_share
         self._longest_ms = longest_ms
-        replication = plan.get("replication") or {}
+        replication: Mapping[str, Any] = plan.get("replication") or {}
         self._groups: int = replication.get("groups", 1)
         self._strided = replication.get("layout") == "STRIDED"
         self._synchronization_ms = replication.get("synchronizationMs", 0.0) / replication.get("synchronizationSteps", 1)
@@ -189,7 +193,7 @@ class _Partition:
         self._find_leaving()
         return wave
 
-    def _is_gone(self, move: dict[str, Any]) -> bool:
+    def _is_gone(self, move: Move) -> bool:
         return bool(move["fromDevice"] >= self._ranks)
 
     def _next(self) -> list[str]:
@@ -244,7 +248,7 @@ class _Partition:
         steps = [step for step in self._order if self._moves[step["move"]]["table"] in together]
         return self._stopped_steps(list(together), steps)
 
-    def _stopped_steps(self, tables: list[str], steps: list[dict[str, Any]]) -> MoveWave:
+    def _stopped_steps(self, tables: list[str], steps: list[MoveStep]) -> MoveWave:
         """The moves are made one after another, as the search prices them."""
         duration_ms = self._bytes(steps) / (self._gigabytes_per_second() * BYTES_PER_MS)
         return MoveWave(tables, steps, self._bytes(steps), True, duration_ms, duration_ms + self._stop_ms(steps))
@@ -263,7 +267,7 @@ class _Partition:
             for device in receivers:
                 load.received[device] += sign * (move["bytes"] // len(receivers))
 
-    def _receivers(self, move: dict[str, Any]) -> list[int]:
+    def _receivers(self, move: Move) -> list[int]:
         if move["toDevice"] != EVERY_DEVICE:
             return [move["toDevice"]]
         source = move["fromDevice"]
@@ -287,13 +291,13 @@ class _Partition:
     def _transfer_ms(self, transferred: int) -> float:
         return transferred / (self._link_share * self._gigabytes_per_second() * BYTES_PER_MS)
 
-    def _stop_ms(self, steps: list[dict[str, Any]]) -> float:
+    def _stop_ms(self, steps: list[MoveStep]) -> float:
         """Returns how long training stops while the shards of a wave change places."""
         settings = self._plan["settings"]
         moves = sum(step["stage"] != "TO_HOST" for step in steps)
         return float(settings["reshardMs"] + moves * settings["moveOverheadMs"])
 
-    def _bytes(self, steps: list[dict[str, Any]]) -> int:
+    def _bytes(self, steps: list[MoveStep]) -> int:
         return sum(self._moves[step["move"]]["bytes"] for step in steps)
 
     def _slowed(self, times: float) -> float:
@@ -319,7 +323,7 @@ class _LinkLoad:
         return max(max(self.sent, default=0), max(self.received, default=0))
 
 
-def _direct(move: int) -> dict[str, Any]:
+def _direct(move: int) -> MoveStep:
     return {"move": move, "stage": "DIRECT"}
 
 

@@ -24,7 +24,7 @@ sys.path.insert(0, str(PACKAGE))
 import commands
 
 from shardtide.collect import __main__ as command
-from shardtide.optimizers import OF_COPIES, OPTIMIZERS
+from shardtide.optimizers import DEFAULT, OF_COPIES, OPTIMIZERS
 from shardtide.collect.shapes import (
     BYTES_PER_CACHED_ROW,
     LEAST_CACHED_ROWS,
@@ -41,9 +41,16 @@ try:
     import torch
 
     from shardtide.collect import collectives, ids, machine, measure, run
-    from shardtide.collect.operators import EPSILON, EmbeddingBags, Held, ShardOperator
+    from shardtide.collect.operators import EPSILON, EmbeddingBags, ShardOperator
 except ModuleNotFoundError:
     torch = None
+
+
+
+def held_of(rows, columns, samples, bytes_per_element, replicated, optimizer=DEFAULT, cache_share=None):
+    """The rows of a shard that a device holds, and the shard."""
+    return rows, Shard(0, columns, samples, 1, replicated, bytes_per_element, optimizer, cache_share)
+
 
 SKEWED = Table(rows=50_000, pooling_factor=8.0, exponent=1.1, offset=2.0)
 
@@ -541,7 +548,7 @@ class TableBatchedTest(unittest.TestCase):
     def test_it_computes_what_single_operators_do(self):
         generator = torch.Generator().manual_seed(5)
         held = [
-            Held(rows, columns, samples, torch.float32, replicated)
+            held_of(rows, columns, samples, 4, replicated)
             for rows, columns, samples, replicated in (
                 (12, 8, 40, False),
                 (30, 4, 40, False),
@@ -552,18 +559,18 @@ class TableBatchedTest(unittest.TestCase):
         ]
         bags = [
             (
-                torch.randint(shard.rows, (100,), generator=generator),
+                torch.randint(rows, (100,), generator=generator),
                 ids.draw_offsets(SKEWED, shard.samples, 100, 1, generator),
             )
-            for shard in held
+            for rows, shard in held
         ]
-        gradients = [torch.randn(shard.samples, shard.columns, generator=generator) for shard in held]
+        gradients = [torch.randn(shard.samples, shard.columns, generator=generator) for _, shard in held]
         batched = self.operators(held, torch.device("cpu"), 0.1, 0.5)
-        weights = [torch.full((shard.rows, shard.columns), 0.5) for shard in held]
+        weights = [torch.full((rows, shard.columns), 0.5) for rows, shard in held]
         # FBGEMM's state begins with 0, that of copies with 1.
-        states = [torch.full((shard.rows,), float(shard.replicated)) for shard in held]
+        states = [torch.full((rows,), float(shard.replicated)) for rows, shard in held]
         single = EmbeddingBags(
-            [ShardOperator(w, m, shard.replicated, 0.1) for w, m, shard in zip(weights, states, held)]
+            [ShardOperator(w, m, shard.replicated, 0.1) for w, m, (_, shard) in zip(weights, states, held)]
         )
         for operators in (single, batched):
             for _ in range(2):
@@ -586,7 +593,7 @@ class TableBatchedTest(unittest.TestCase):
                     used = torch.randint(rows, (60,), generator=generator)
                     offsets = ids.draw_offsets(SKEWED, samples, 60, 1, generator)
                     gradient = torch.randn(samples, columns, generator=generator)
-                    held = Held(rows, columns, samples, torch.float32, replicated, name)
+                    held = held_of(rows, columns, samples, 4, replicated, name)
                     batched = self.operators([held], torch.device("cpu"), rate, 0.5)
                     batched.forward(batched.join([(used, offsets)]))
                     batched.backward(batched.join_gradients([gradient]))
@@ -603,17 +610,17 @@ class TableBatchedTest(unittest.TestCase):
                     torch.testing.assert_close(weight, 0.5 - rate * by_row / scale, rtol=1e-4, atol=1e-6)
 
     def test_shards_of_other_optimizers_are_other_launches(self):
-        held = [Held(5, 4, 8, torch.float32, False, name) for name in ("sgd", "adagrad", "sgd")]
+        held = [held_of(5, 4, 8, 4, False, name) for name in ("sgd", "adagrad", "sgd")]
         batched = self.operators(held, torch.device("cpu"), 0.1, 0.5)
         self.assertEqual([group.indices for group in batched._groups], [[0, 2], [1]])
 
     def test_caches_need_a_gpu(self):
-        held = [Held(5, 4, 8, torch.float32, False, cache_share=0.5)]
+        held = [held_of(5, 4, 8, 4, False, cache_share=0.5)]
         with self.assertRaisesRegex(ValueError, "caches need a GPU, got cpu"):
             self.operators(held, torch.device("cpu"), 0.1, 0.5)
         limits = Limits(weight_bytes=2**20, rows=2**12, gradient_elements=2**20)
         self.assertFalse(measure.Meter(torch.device("cpu"), limits, "fbgemm").has_caches)
-        batched = self.operators([Held(5, 4, 8, torch.float32, False)], torch.device("cpu"), 0.1, 0.5)
+        batched = self.operators([held_of(5, 4, 8, 4, False)], torch.device("cpu"), 0.1, 0.5)
         self.assertFalse(batched.has_caches)
         self.assertEqual(batched.cache_counts(), {})
 
@@ -652,7 +659,7 @@ class TableBatchedTest(unittest.TestCase):
         from fbgemm_gpu import split_table_batched_embeddings_ops_training as training
 
         shards = ((100, 8, 0.5), (300, 8, 0.1), (50, 4, 0.2), (50, 8, None), (60, 4, None))
-        held = [Held(rows, columns, 16, torch.float16, False, cache_share=share) for rows, columns, share in shards]
+        held = [held_of(rows, columns, 16, 2, False, cache_share=share) for rows, columns, share in shards]
         batched, made = self.cached_on_gpu(held)
         # One operator for each width with a cache, and one of the others; the share is the mean of rows.
         self.assertEqual([group.indices for group in batched._groups], [[0, 1], [2], [3, 4]])
@@ -687,7 +694,7 @@ class TableBatchedTest(unittest.TestCase):
         self.assertEqual(UVMCacheStatsIndex.num_calls.value, 0)
 
     def test_copies_need_an_optimizer_of_copies(self):
-        held = [Held(5, 4, 8, torch.float32, True, "lamb")]
+        held = [held_of(5, 4, 8, 4, True, "lamb")]
         with self.assertRaisesRegex(ValueError, "copies have no optimizer lamb; expected one of sgd, rowwise_adagrad"):
             self.operators(held, torch.device("cpu"), 0.1, 0.5)
 

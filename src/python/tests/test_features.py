@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/python"))
 
 from shardtide.torchrec import publish
+from shardtide.torchrec.workload import Workload
 
 try:
     import avro.io
@@ -226,7 +227,7 @@ class TorchRecsMeaning(unittest.TestCase):
             return torchrec.EmbeddingBagCollection(tables=[one], is_weighted=is_weighted)
 
         model = torch.nn.ModuleDict({"plain": of("a", False), "weighted": of("b", True)})
-        change = publish.model_change("w", model, {"f": 2}, CLUSTER)
+        change = Workload("w").cluster(CLUSTER).model(model, {"f": 2}).change()
         found = {c["table"]["name"]: c["table"].get("idWeights") for c in change["changes"] if "table" in c}
         self.assertEqual(found, {"a": None, "b": "given"})
 

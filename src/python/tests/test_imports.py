@@ -27,10 +27,9 @@ from shardtide.imports import (
     hugectr,
     textproto,
     torcheasyrec,
-    workload,
     zipf_cdf,
 )
-from shardtide.torchrec.publish import workload_change
+from shardtide.torchrec import Workload
 
 BUILT = (ROOT / "src/cli/target/quick/classes").is_dir() and (ROOT / "target/classpath.txt").is_file()
 TORCHREC = importlib.util.find_spec("torchrec") is not None
@@ -279,8 +278,9 @@ class TorchEasyRec(unittest.TestCase):
         path = temporary(EASYREC)
         imported = torcheasyrec.read(path)
         lookups = imported.all_lookups({"searches": 7.5, "click_50_seq__item_id": 20})
-        change = workload_change("feed", imported.configs, lookups, CLUSTER, imported.optimizer, **imported.options())
-        tables = {of["table"]["name"]: of["table"] for of in change["changes"] if "table" in of}
+        workload = Workload("feed").cluster(CLUSTER)
+        workload.tables(imported.configs, lookups, imported.optimizer, **imported.options())
+        tables = {table["name"]: table for table in workload.specs}
         self.assertEqual(tables["searches_emb"]["poolingFactor"], 7.5)
         self.assertEqual(tables["item_id_emb_sequence"]["poolingFactor"], 21)
         self.assertFalse(tables["item_id_emb_sequence"]["pooled"])
@@ -943,7 +943,7 @@ class Command(unittest.TestCase):
         self.assertEqual((printed, said), ("", ""))
         (line,) = out.read_text(encoding="utf-8").splitlines()
         task = json.loads(line)
-        self.assertEqual(task, workload("seventy", CLUSTER, task["tables"]))
+        self.assertEqual(task, {"task": "seventy", "cluster": CLUSTER, "tables": task["tables"]})
         self.assertEqual(len(task["tables"]), 177)
         self.assertEqual(
             task["tables"][0],
@@ -958,22 +958,15 @@ class Command(unittest.TestCase):
             },
         )
 
-    def test_files_to_publish(self) -> None:
-        path = temporary(EASYREC)
-        folder = self.folder / "publishable"
+    def test_what_a_source_does_not_say_is_told(self) -> None:
         printed, said = self.run_command(
-            "torcheasyrec", str(path), "--default-lookups", "12", "--publishable", str(folder)
+            "torcheasyrec", str(temporary(EASYREC)), "--default-lookups", "12", "--cluster", str(self.cluster)
         )
-        self.assertEqual(printed, "")
         self.assertIn("shardtide-py import: Table price_emb has 6 columns", said)
-        files = {path.stem: json.loads(path.read_text()) for path in folder.iterdir()}
-        self.assertEqual(files["lookups"]["searches"], 12)
-        change = workload_change("w", cluster=CLUSTER, **files)
-        self.assertEqual(len(change["changes"]), 14)
-        self.assertEqual(
-            [of["table"]["name"] for of in change["changes"][1:] if "storage" in of["table"]],
-            ["zch_emb", "dynamic_emb"],
-        )
+        tables = {table["name"]: table for table in json.loads(printed)["tables"]}
+        self.assertEqual(tables["searches_emb"]["poolingFactor"], 12)
+        self.assertEqual(len(tables), 13)
+        self.assertEqual([name for name, of in tables.items() if "storage" in of], ["zch_emb", "dynamic_emb"])
 
     @unittest.skipUnless(BUILT, "./shardtide is not built; ./shardtide --version builds it")
     def test_what_is_imported_is_planned(self) -> None:
@@ -1021,9 +1014,8 @@ class Command(unittest.TestCase):
 
     def test_errors_are_one_line(self) -> None:
         for arguments, error in (
-            (("hugectr", str(EMBARK)), "--cluster must be given, or --publishable"),
-            (("hugectr", str(EMBARK), "--publishable", "f", "--out", "x"), "--out needs --cluster"),
-            (("hugectr", str(EMBARK), "--module", "m", "--publishable", "f"), "with checkpoint only, got hugectr"),
+            (("hugectr", str(EMBARK)), "the following arguments are required: --cluster"),
+            (("hugectr", str(EMBARK), "--module", "m", "--cluster", str(self.cluster)), "with checkpoint only, got hugectr"),
             (("hugectr", "missing", "--cluster", str(self.cluster)), "No such file or directory: 'missing'"),
             (("torcheasyrec", str(EMBARK), "--cluster", str(self.cluster)), "datasets.txt, line "),
         ):

@@ -2,7 +2,7 @@
 
 Needs torch, avro and confluent_kafka, and in the environment REGISTRY and PREFIX (a registry with the schemas of the topics of
 this prefix) and BROKER: a command (a list in JSON) that starts a broker, prints "broker at HOST:PORT", and has the same
-address and data when it is started again. PythonOutageIT sets them.
+address and data when it is started again. PythonClientsIT sets them.
 """
 
 from __future__ import annotations

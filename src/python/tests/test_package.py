@@ -13,6 +13,8 @@ from typing import Sequence
 PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "src/python"
 sys.path.insert(0, str(PACKAGE))
 
+import typed_records
+
 from shardtide import command
 
 
@@ -45,6 +47,12 @@ class Installed(unittest.TestCase):
             version = self.run_python("-c", "import shardtide; print(shardtide.__version__)", cwd=folder).strip()
             self.assertIn(f"\nVersion: {version}\n", metadata.read_text(encoding="utf-8"))
         self.assertEqual(sorted(PACKAGE.iterdir()), before, "nothing is left in the tree")
+
+
+class Types(unittest.TestCase):
+    def test_records_have_the_types_of_the_schemas(self) -> None:
+        written = typed_records.STUB.read_text(encoding="utf-8")
+        self.assertEqual(written, typed_records.text(), "run src/python/tests/typed_records.py")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "src/python"))
 
 from shardtide.torchrec import FileSource, LogSource, PlanRefused, ProgramSource, publish
+from shardtide.torchrec.workload import Workload
 from shardtide.torchrec.changes import NotReshardable
 from shardtide.torchrec import planner as planner_module
 from shardtide.torchrec.modules import HOSTS_OF_A_NODE
@@ -402,15 +403,15 @@ class Publishing(unittest.TestCase):
 
     @unittest.skipUnless(TORCHREC, WHY_NOT)
     def test_a_model(self):
-        change = publish.model_change("w", model(), {"f": 1, "g": 2, "h": 3}, {"devices": 2}, "sgd", drop=["d"])
+        change = Workload("w").cluster({"devices": 2}).model(model(), {"f": 1, "g": 2, "h": 3}, "sgd").drop(["d"]).change()
         self.assertEqual(change["changes"][0], {"cluster": {"devices": 2}})
         self.assertEqual(change["changes"][-1], {"name": "d"})
         found = [(one["table"]["name"], one["table"]["poolingFactor"]) for one in change["changes"][1:-1]]
         self.assertEqual(found, [("a", 1), ("b", 5), ("c", 1)], "f is a feature of two tables")
         with self.assertRaisesRegex(ValueError, 'Table "a" is in modules "x" and "y"; must be in one'):
-            publish.model_change("w", model({"x": TABLES["one"], "y": TABLES["one"]}), {}, {})
+            Workload("w").cluster({}).model(model({"x": TABLES["one"], "y": TABLES["one"]}), {}).change()
         with self.assertRaisesRegex(ValueError, "Module has no EmbeddingBagCollection"):
-            publish.model_change("w", nn.Module(), {}, {})
+            Workload("w").cluster({}).model(nn.Module(), {}).change()
 
 
 @unittest.skipUnless(TORCHREC, WHY_NOT)

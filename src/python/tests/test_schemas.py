@@ -41,7 +41,6 @@ except ModuleNotFoundError:
 PATIENCE = 60
 # For an answer that never ends. A busy machine needs longer than 0.3 for one that does.
 HASTY_SECONDS = 1.5
-FASTAVRO = schemas_module.fastavro
 CHANGE = avro.schema.parse((ROOT / "avro/released/0.2.0/WorkloadChange.avsc").read_text(encoding="utf-8"))
 NEWEST = avro.schema.parse((ROOT / "avro/next/WorkloadChange.avsc").read_text(encoding="utf-8"))
 COSTS = (ROOT / "avro/next/MeasuredCosts.avsc").read_text(encoding="utf-8")
@@ -258,7 +257,7 @@ def reported(topic, schema, report):
         assert reports.flush(PATIENCE)
     schemas = schemas_module.Schemas({"url": "http://unused"})
     schemas._latest[topic] = (7, avro.schema.parse(schema))
-    schemas._readers[topic, 7] = schemas_module._avro_reader(*[schemas._latest[topic][1]] * 2)
+    schemas._readers[topic, 7] = schemas_module._reader(*[schemas._latest[topic][1]] * 2)
     return schemas.decode(topic, schemas.encode(*sent[0]))
 
 
@@ -384,9 +383,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class RegistryTest(unittest.TestCase):
-    """A registry behind an address, and a client of it with avro's decoder or, in a subclass, with fastavro's."""
-
-    decoder = None
+    """A registry behind an address, and a client of it."""
 
     def connect(self, user, timeout_seconds=schemas_module.REQUEST_SECONDS):
         return schemas_module.Schemas({"url": f"http://{user}{self.address}"}, timeout_seconds)
@@ -402,10 +399,9 @@ class RegistryTest(unittest.TestCase):
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         self.address = f"127.0.0.1:{server.server_port}"
-        for name, value in (("fastavro", self.decoder), ("MISSING_SECONDS", 0.02)):
-            patch = unittest.mock.patch.object(schemas_module, name, value)
-            patch.start()
-            self.addCleanup(patch.stop)
+        patch = unittest.mock.patch.object(schemas_module, "MISSING_SECONDS", 0.02)
+        patch.start()
+        self.addCleanup(patch.stop)
         self.schemas = self.connect("me:p%40ss@")
 
 
@@ -626,16 +622,6 @@ class OddIds(RegistryTest):
                 self.decided(struct.pack(">bI", 0, 910))
 
 
-@unittest.skipIf(FASTAVRO is None, "fastavro is not installed")
-class RegistryByFastavro(Registry):
-    decoder = FASTAVRO
-
-
-@unittest.skipIf(FASTAVRO is None, "fastavro is not installed")
-class OddIdsByFastavro(OddIds):
-    decoder = FASTAVRO
-
-
 def released():
     """Returns the name of each record and the texts of its versions, the newest last."""
     releases = sorted((ROOT / "avro/released").iterdir())
@@ -695,11 +681,7 @@ class Releases(unittest.TestCase):
                         self.assert_same(value, read(written(writer, value)))
 
     def test_avro(self):
-        self.check(lambda _, writer, newest: schemas_module._avro_reader(writer, newest))
-
-    @unittest.skipIf(FASTAVRO is None, "fastavro is not installed")
-    def test_fastavro(self):
-        self.check(lambda text, _, newest: schemas_module._fast_reader([text], newest))
+        self.check(lambda _, writer, newest: schemas_module._reader(writer, newest))
 
     def test_a_record_of_a_union_is_written_as_what_it_is(self):
         for name in ("WorkloadChange", "PlanStatus", "MeasuredCosts", "FillReport"):
@@ -713,19 +695,6 @@ class Releases(unittest.TestCase):
                             self.assertEqual(complete, value)
                             # The branch's number, which Avro doubles, comes first.
                             self.assertEqual(written(union, complete)[0], 2 * place)
-
-
-@unittest.skipIf(FASTAVRO is None, "fastavro is not installed")
-class BothDecoders(unittest.TestCase):
-    def test_they_agree_on_every_topic(self):
-        for name, (*_, newest) in released():
-            with self.subTest(name):
-                schema = avro.schema.parse(newest)
-                schemas = schemas_module.Schemas({"url": "http://unused"})
-                schemas._latest["t"] = (7, schema)
-                body = schemas.encode("t", records.example(schema))[schemas_module.HEADER_BYTES :]
-                fast = schemas_module._fast_reader([newest], schema)
-                self.assertEqual(schemas_module._avro_reader(schema, schema)(body), fast(body))
 
 
 if __name__ == "__main__":

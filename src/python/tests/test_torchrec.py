@@ -532,18 +532,15 @@ class DeviceMemory(unittest.TestCase):
         "settings": {"moveGigabytesPerSecond": 10.0, "moveOverheadMs": 0.0, "reshardMs": 0.0},
     }
 
-    def test_memory_of_single_devices_in_arguments(self):
-        self.assertEqual(publish._device_memory("6=40"), {"device": 6, "bytes": 40 * 2**30})
-        self.assertEqual(publish._device_memory("0=0.5"), {"device": 0, "bytes": 2**29})
-        for wrong in ("6", "6=", "=40", "x=1", "1.5=3", "6=inf"):
-            with self.assertRaisesRegex(ValueError, f'must be DEVICE=G, such as 6=40, got "{wrong}"'):
-                publish._device_memory(wrong)
-
     def test_memory_that_is_no_number_of_gib_is_an_error_of_the_argument(self):
-        for wrong in ("inf", "nan", "0", "-1", "x"):
-            message = f"--memory-gib: must be a number of GiB above 0, such as 64, got str '{wrong}'"
-            self.assertIn(message, refused(f"--memory-gib={wrong}"))
-        self.assertEqual(publish._gib_bytes("0.5"), 2**29)
+        for wrong, message in (
+            ("inf", "must be above 0, got inf"),
+            ("nan", "must be above 0, got nan"),
+            ("0", "must be above 0, got 0"),
+            ("-1", "must be above 0, got -1"),
+            ("x", "could not convert string to float: 'x'"),
+        ):
+            self.assertIn(f"2: shardtide-py publish: argument --memory-gib: {message}", refused(f"--memory-gib={wrong}"))
 
     def test_waves_take_the_memory_of_each_rank(self):
         for wrong, message in (
@@ -887,6 +884,20 @@ class WorkloadChanges(unittest.TestCase):
         change = publish.workload_change("w", configs, {"a": 1, "b": 2}, self.CLUSTER, drop=["c"])
         self.assertEqual(change["workloadId"], "w")
         self.assertEqual([list(c) for c in change["changes"]], [["cluster"], ["table"], ["table"], ["name"]])
+
+    def test_a_workload_is_an_event_or_a_line_of_a_file(self):
+        configs = [{"name": n, "num_embeddings": 1, "embedding_dim": 4} for n in "ab"]
+        built = torchrec.Workload("w").cluster({"devices": 2}, global_batch_size=64, hardware="h200")
+        cluster = {"devices": 2, "batchSize": 64, "hardware": "h200"}
+        for config in configs:
+            built.tables([config], {"a": 1, "b": 2}, "sgd")
+        with self.assertWarnsRegex(DeprecationWarning, "workload_change ends with the next version"):
+            old = publish.workload_change("w", configs, {"a": 1, "b": 2}, cluster, "sgd", drop=["c"])
+        self.assertEqual(built.line(), {"task": "w", "cluster": cluster, "tables": built.specs})
+        change = built.drop(["c"]).change("us")
+        self.assertEqual((change["changes"], change["source"]), (old["changes"], "us"))
+        with self.assertRaisesRegex(ValueError, "different names, got table a at positions 0 and 2: they are equal"):
+            built.tables(configs[:1], {"a": 1}, "sgd")
 
     def test_an_event_has_a_limit(self):
         configs = [{"name": str(n), "num_embeddings": 1, "embedding_dim": 4} for n in range(10_000)]

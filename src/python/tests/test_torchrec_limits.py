@@ -15,6 +15,7 @@ from sequence_models import Table
 
 from shardtide import torchrec
 from shardtide.torchrec import checkpoint, codecs, modules, publish
+from shardtide.torchrec.workload import Workload
 from shardtide.torchrec.descriptions import KINDS
 
 if not models.WHY_NOT:
@@ -294,7 +295,7 @@ class SharedOfEachRelease(unittest.TestCase):
 @unittest.skipUnless(not models.WHY_NOT and modules._shards_once(), "TorchRec trains a copy for each name")
 class Shared(unittest.TestCase):
     def test_it_is_one_table_that_is_published_once_and_planned_under_all_its_paths(self):
-        change = publish.model_change("w", towers(), {"f_a": 1.0}, dict(CLUSTER))
+        change = Workload("w").cluster(dict(CLUSTER)).model(towers(), {"f_a": 1.0}).change()
         self.assertEqual([one["table"]["name"] for one in change["changes"] if "table" in one], ["a"])
         self.assertEqual(torchrec.modules.table_modules(towers()), {"a": ["one.e", "two.e"]})
         self.assertEqual(list(torchrec.modules.collections(towers())), ["one.e"])
@@ -363,12 +364,12 @@ class InBackward(unittest.TestCase):
     def test_a_copied_table_would_be_trained_with_the_dense_rate_and_is_not_planned(self):
         self.assertAlmostEqual(models.run(step_of, 2, 2, "table_wise"), 0.5, places=6)
         self.assertAlmostEqual(models.run(step_of, 2, 2, "data_parallel"), 0.01, places=6)
-        change = publish.model_change("w", in_backward(), {"f_a": 1.0}, dict(CLUSTER))
+        change = Workload("w").cluster(dict(CLUSTER)).model(in_backward(), {"f_a": 1.0}).change()
         kinds = [kind for kind in KINDS if kind != "data_parallel"]
         self.assertEqual(change["changes"][1]["table"]["constraints"], {"kinds": kinds})
         only = {"a": {"kinds": ["data_parallel"]}}
         with self.assertRaisesRegex(ValueError, "Table a must be allowed one of table_wise, .*, got data_parallel"):
-            publish.model_change("w", in_backward(), {"f_a": 1.0}, dict(CLUSTER), constraints=only)
+            Workload("w").cluster(dict(CLUSTER)).model(in_backward(), {"f_a": 1.0}, constraints=only).change()
         with self.assertRaisesRegex(ValueError, 'Table "a" of module "e" is data_parallel and has an optimizer in the'):
             torchrec.modules.describe_for(in_backward(), plan("data_parallel"), device="cuda", devices_per_node=2)
         torchrec.modules.describe_for(in_backward(), plan("table_wise"), device="cpu", devices_per_node=2)
@@ -411,20 +412,20 @@ class LearnedWeights(unittest.TestCase):
         for kind in KINDS:
             with self.subTest(kind):
                 self.assertEqual(models.run(gradients_of_weights, 2, 2, kind), kind == "data_parallel")
-        change = publish.model_change("w", of(e=weighted()), {"f_a": 1.0}, dict(CLUSTER), **self.LEARNED)
+        change = Workload("w").cluster(dict(CLUSTER)).model(of(e=weighted()), {"f_a": 1.0}, **self.LEARNED).change()
         self.assertEqual(change["changes"][1]["table"]["constraints"], {"kinds": ["data_parallel"]})
         self.assertEqual(change["changes"][1]["table"]["idWeights"], "learned")
-        given = publish.model_change("w", of(e=weighted()), {"f_a": 1.0}, dict(CLUSTER))
+        given = Workload("w").cluster(dict(CLUSTER)).model(of(e=weighted()), {"f_a": 1.0}).change()
         self.assertNotIn("constraints", given["changes"][1]["table"])
         net = of(e=weighted())
         apply_optimizer_in_backward(torch.optim.SGD, net.parameters(), {"lr": 0.5})
         with self.assertRaisesRegex(ValueError, "Table a must be allowed one of no kind, which TorchRec has for such"):
-            publish.model_change("w", net, {"f_a": 1.0}, dict(CLUSTER), **self.LEARNED)
+            Workload("w").cluster(dict(CLUSTER)).model(net, {"f_a": 1.0}, **self.LEARNED).change()
 
     def test_those_of_feature_processors_have_them_under_all_kinds(self):
         for kind in ("table_wise", "row_wise"):
             self.assertTrue(models.run(gradients_of_processors, 2, 2, kind))
-        change = publish.model_change("w", processed(), {"f_a": 1.0}, dict(CLUSTER), **self.LEARNED)
+        change = Workload("w").cluster(dict(CLUSTER)).model(processed(), {"f_a": 1.0}, **self.LEARNED).change()
         self.assertNotIn("constraints", change["changes"][1]["table"])
 
 

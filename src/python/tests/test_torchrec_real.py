@@ -193,6 +193,17 @@ def mean_case(tables, weighted):
     }
 
 
+# What a step of some kinds sends: collective, direction, whose shards.
+ALL_TO_ALLS = [("all_to_all", direction, "device") for direction in ("backward", "forward")]
+ROW_COLLECTIVES = [("all_gather", "backward", "cluster"), ("reduce_scatter", "forward", "cluster")]
+ROW_WISE = {
+    "plan": "rows over all devices",
+    "devices": 2,
+    "per_node": 2,
+    "shards": [[f"t{i // 2}", "ROW_WISE", 0, 8, i % 2 * 8, 8, i % 2] for i in range(8)],
+}
+
+
 class Workload:
     """Tables that are drawn: SUM, MEAN and weighted, some of them of 1 to 5 rows, in two versions to plan."""
 
@@ -450,6 +461,27 @@ class TorchRec(unittest.TestCase):
         for result in results:
             if "refused" in result:
                 self.assertRegex(result["refused"], "restart from a checkpoint|does not change")
+
+    def test_the_costs_of_a_step_are_measured_and_change_nothing(self):
+        for plan, following, collectives in ((*named("columns")[:2], ALL_TO_ALLS), (ROW_WISE, None, ROW_COLLECTIVES)):
+            found = ranks.run("measured", plan["devices"], plan["per_node"], {"plan": plan, "next": following})
+            self.assertEqual((found["steps"], len(found["devices"])), (4, plan["devices"]))
+            for cost in found["devices"]:
+                self.assertGreater(cost["forwardComputeMs"], 0)
+                self.assertGreater(cost["computeMs"], cost["forwardComputeMs"])
+            names = [(of["collective"], of["direction"], of["scope"]) for of in found["collectives"]]
+            self.assertEqual(names, collectives)
+            self.assertTrue(all(ms > 0 for of in found["collectives"] for ms in of["ms"]))
+        with self.assertRaisesRegex(AssertionError, 'Module "sparse.plain" .* DpPooledEmbeddingDist sends, .* marked'):
+            ranks.run("measured", 2, 2, {"plan": two_devices(8), "next": None})
+
+    def test_the_program_of_the_page_follows_a_plan_and_reports_costs(self):
+        first, following = named("columns")[:2]
+        argument = {"plans": [first, following], "example": str(ROOT / "examples/python/follow.py")}
+        found = ranks.run("documented", first["devices"], first["per_node"], argument)
+        statuses = [plan for topic, plan, _ in found if topic == "plan-status"]
+        costs = [(plan, steps) for topic, plan, steps in found if topic == "measured-costs"]
+        self.assertEqual((statuses, costs[0]), ([first["plan"], following["plan"]], (first["plan"], 2)))
 
     def test_learning_rates_and_parameters_are_kept(self):
         ranks.run("kept", 4, 2, {"plans": named("beside copies")})

@@ -75,7 +75,8 @@ class FakeLog:
     prefix = "p."
     broker_problem = None
 
-    def __init__(self, *plans, error=None):
+    def __init__(self, *plans, error=None, workload="w"):
+        self.workload = workload
         self.sent = []
         self.plans = list(plans)
         self.error = error
@@ -85,7 +86,7 @@ class FakeLog:
         self.called = threading.Semaphore(0)
 
     def reader(self, topic, key, key_field):
-        assert (topic, key, key_field) == ("current-plans", "w", "workloadId")
+        assert (topic, key, key_field) == ("current-plans", self.workload, "workloadId")
         self.there.wait()
         if self.error:
             raise self.error
@@ -386,6 +387,27 @@ class Following(unittest.TestCase):
             follower.measured(1, 1, [DEVICE, DEVICE])
         with self.assertRaisesRegex(ValueError, "steps must be at least 1, got 0"):
             follower.measured(1, 0, [DEVICE])
+
+
+    def test_a_meter_without_marks_is_an_error_unless_the_device_has_no_shards(self):
+        log = FakeLog({**plan("first"), "shards": []})
+        meter = StepMeter(every=1)
+        follower = self.follower(log, meter=meter)
+        follower.start(0, PATIENCE)
+
+        def step(number):
+            with meter.step():
+                pass
+            follower.report(number)
+
+        step(1)
+        for device in (0, -1):
+            log.plans.append({**plan(f"on {device}"), "shards": [{**plan("next")["shards"][0], "device": device}]})
+            wait_for(lambda: follower.follow(2, Model()))
+            with self.assertRaisesRegex(ValueError, "computeMs of device 0 must be above 0, .* with meter.computation"):
+                step(3)
+        self.assertTrue(follower.reports.flush(PATIENCE))
+        self.assertEqual([value["step"] for topic, value in log.sent if topic == COSTS], [1])
 
 
 class Reporting(unittest.TestCase):

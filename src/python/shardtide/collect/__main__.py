@@ -120,13 +120,8 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         "clocksAtBegin": machine.clocks(device),
         "firstSample": len(folder.compute) if folder else 0,
     }
-    not_covered = [*NOT_COVERED]
-    if not arguments.cached:
-        not_covered.append(WITHOUT_CACHES)
-    if not groups:
-        not_covered.append(ONE_DEVICE)
-    if options["operator"] != "fbgemm":
-        not_covered.append(WITHOUT_FBGEMM)
+    others = {WITHOUT_CACHES: not arguments.cached, ONE_DEVICE: not groups, WITHOUT_FBGEMM: operator != "fbgemm"}
+    not_covered = [*NOT_COVERED, *(text for text, is_left_out in others.items() if is_left_out)]
     tables = [draw_table(arguments.seed, index) for index in range(arguments.tables)]
     if folder:
         # Written first: a killed run leaves the options, without which it cannot be continued.
@@ -284,8 +279,8 @@ def _plan_line(line: dict[str, Any]) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Measures the computation of random sets of embedding shards, and with several ranks their collectives, as samples"
-        " of a cost model. The same command continues an interrupted run."
+        "Measures the computation of random sets of embedding shards, and with several ranks their collectives, as"
+        " samples of a cost model. The same command continues an interrupted run."
     )
     parser.epilog = "torchrun --nproc-per-node N -m shardtide.collect --out DIR measures on N devices."
     # How long ranks wait for each other: in a round, the fastest for the slowest.
@@ -371,8 +366,8 @@ def _add_operator(parser: argparse.ArgumentParser) -> None:
     memory = "memory for samples on a device (default: what is free; of a CPU less)"
     add("--memory-mib", type=command.positive(int), help=memory)
     host_memory = (
-        "host memory for cached tables of a device (default: a quarter of what is free, at most 32 GiB, divided among the"
-        " devices of the node)"
+        "host memory for cached tables of a device (default: a quarter of what is free, at most 32 GiB, divided among"
+        " the devices of the node)"
     )
     add("--host-memory-mib", type=command.positive(int), help=host_memory)
     add("--hardware", metavar="NAME", help="name of the hardware, for run-info.json")

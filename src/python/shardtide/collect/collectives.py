@@ -14,13 +14,12 @@ import torch.distributed as distributed
 
 from shardtide.collect.measure import Stopwatch
 from shardtide.collect.tables import log_uniform
+from shardtide.train.meter import COLLECTIVES
 from shardtide.train.ranks import Ranks
 
 # Their names since PyTorch 2.13, which warns of the older ones.
 reduce_scatter = getattr(distributed, "reduce_scatter_single", None) or distributed.reduce_scatter_tensor
 all_gather = getattr(distributed, "all_gather_single", None) or distributed.all_gather_into_tensor
-
-COLLECTIVES = ("all_to_all", "reduce_scatter", "all_gather", "all_reduce")
 
 WARM_UPS = 3
 REPETITIONS = 15

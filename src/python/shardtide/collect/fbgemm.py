@@ -13,7 +13,7 @@ numbers of distinct and missing rows stay on it (lru_cache_populate.cu and lru_c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Tuple
 
 import torch
 from fbgemm_gpu.split_embedding_configs import EmbOptimType
@@ -27,17 +27,9 @@ from fbgemm_gpu.split_table_batched_embeddings_ops_training import (
     SplitTableBatchedEmbeddingBagsCodegen,
 )
 
-from shardtide.collect.operators import EPSILON, Bags, EmbeddingBags, Held, dense_row_wise_adagrad
-from shardtide.optimizers import OF_COPIES
-
-_OPTIMIZERS = {
-    "sgd": EmbOptimType.EXACT_SGD,
-    "rowwise_adagrad": EmbOptimType.EXACT_ROWWISE_ADAGRAD,
-    "adagrad": EmbOptimType.EXACT_ADAGRAD,
-    "adam": EmbOptimType.ADAM,
-    "partial_rowwise_adam": EmbOptimType.PARTIAL_ROWWISE_ADAM,
-    "lamb": EmbOptimType.LAMB,
-}
+from shardtide.collect.operators import EPSILON, Bags, EmbeddingBags, dense_row_wise_adagrad
+from shardtide.collect.shapes import Shard
+from shardtide.optimizers import OF_COPIES, OPTIMIZERS
 
 _OPTIMIZERS_OF_COPIES: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "sgd": torch.optim.SGD,
@@ -48,7 +40,11 @@ _OPTIMIZERS_OF_COPIES: dict[str, Callable[..., torch.optim.Optimizer]] = {
 # Of FBGEMM's counts of a cache, those that are reported, with their positions.
 _COUNTS = {"lookups": 1, "rows": 2, "missedRows": 3, "conflicts": 4}
 
-_PRECISIONS = {torch.float32: SparseType.FP32, torch.float16: SparseType.FP16}
+# By the bytes of an element.
+_PRECISIONS = {4: SparseType.FP32, 2: SparseType.FP16}
+
+# The rows of a shard that the device holds, and the shard.
+Held = Tuple[int, Shard]
 
 
 class TableBatchedEmbeddings(EmbeddingBags):
@@ -65,7 +61,7 @@ class TableBatchedEmbeddings(EmbeddingBags):
 
     def __init__(self, shards: Sequence[Held], device: torch.device, learning_rate: float, fill: float):
         groups: dict[tuple[object, ...], list[int]] = {}
-        for index, shard in enumerate(shards):
+        for index, (_, shard) in enumerate(shards):
             groups.setdefault(_kind(shard), []).append(index)
         self._groups = [
             _Group(indices, [shards[i] for i in indices], device, learning_rate, fill) for indices in groups.values()
@@ -111,22 +107,23 @@ class _Group:
         self.indices = indices
         self.output: torch.Tensor
         self._learning_rate = learning_rate
-        precision = _PRECISIONS[shards[0].dtype]
-        pooled = shards[0].pooled
+        first = shards[0][1]
+        precision = _PRECISIONS[first.bytes_per_element]
+        pooled = first.pooled
         pooling_mode = PoolingMode.SUM if pooled else PoolingMode.NONE
         # Of bags, the outputs of a sample's tables lie side by side.
         self._joined_by = 1 if pooled else 0
         cuda = device.type == "cuda"
-        self._replicated = shards[0].replicated
-        self.is_cached = shards[0].cache_share is not None
+        self._replicated = first.replicated
+        self.is_cached = first.cache_share is not None
         if self.is_cached and not cuda:
             raise ValueError(f"caches need a GPU, got {device}")
         self._momentum: list[torch.Tensor] = []
         self._optimizer: torch.optim.Optimizer | None = None
-        optimizer = shards[0].optimizer
+        optimizer = first.optimizer
         if self._replicated:
             self.operator = DenseTableBatchedEmbeddingBagsCodegen(
-                [(shard.rows, shard.columns) for shard in shards],
+                [(rows, shard.columns) for rows, shard in shards],
                 pooling_mode=pooling_mode,
                 use_cpu=not cuda,
                 weights_precision=precision,
@@ -146,11 +143,11 @@ class _Group:
                 }
             computes = ComputeDevice.CUDA if cuda else ComputeDevice.CPU
             self.operator = SplitTableBatchedEmbeddingBagsCodegen(
-                embedding_specs=[(shard.rows, shard.columns, location, computes) for shard in shards],
+                embedding_specs=[(rows, shard.columns, location, computes) for rows, shard in shards],
                 pooling_mode=pooling_mode,
                 weights_precision=precision,
                 output_dtype=precision,
-                optimizer=_OPTIMIZERS[optimizer],
+                optimizer=EmbOptimType[OPTIMIZERS[optimizer].fbgemm],
                 learning_rate=learning_rate,
                 eps=EPSILON,
                 device=device,
@@ -163,7 +160,7 @@ class _Group:
         for weight in self.operator.split_embedding_weights():
             weight.fill_(fill)
         if self._replicated and optimizer == "rowwise_adagrad":
-            self._momentum = [torch.ones(shard.rows, device=device) for shard in shards]
+            self._momentum = [torch.ones(rows, device=device) for rows, _ in shards]
         elif self._replicated:
             if optimizer not in _OPTIMIZERS_OF_COPIES:
                 raise ValueError(f"copies have no optimizer {optimizer}; expected one of {', '.join(OF_COPIES)}")
@@ -203,13 +200,13 @@ class _Group:
         self.operator.weights.grad = None
 
 
-def _kind(shard: Held) -> tuple[object, ...]:
+def _kind(shard: Shard) -> tuple[object, ...]:
     is_cached = shard.cache_share is not None
     # FBGEMM has unpooled tables of one width in an operator.
     width = shard.columns if is_cached or not shard.pooled else None
-    return (shard.samples, shard.dtype, shard.replicated, shard.optimizer, is_cached, shard.pooled, width)
+    return (shard.samples, shard.bytes_per_element, shard.replicated, shard.optimizer, is_cached, shard.pooled, width)
 
 
 def _load_factor(shards: Sequence[Held]) -> float:
     """Returns the share of all rows that one cache for all of these shards has."""
-    return sum(shard.rows * (shard.cache_share or 0) for shard in shards) / sum(shard.rows for shard in shards)
+    return sum(rows * (shard.cache_share or 0) for rows, shard in shards) / sum(rows for rows, _ in shards)

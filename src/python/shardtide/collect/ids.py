@@ -6,11 +6,7 @@ import math
 
 import torch
 
-from shardtide.collect.tables import AnyTable
-
-# The reuse histogram is that of a batch of so many samples.
-HISTOGRAM_BATCH = 65_536
-HISTOGRAM_SHARES = 17
+from shardtide.collect.tables import HISTOGRAM_BATCH, HISTOGRAM_SHARES, AnyTable
 
 # Rows beyond these are taken in blocks, within which their use differs by 3% at most.
 SINGLE_RANKS = 512

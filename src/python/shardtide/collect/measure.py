@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from shardtide.collect.ids import draw_ids, draw_offsets, most_used
-from shardtide.collect.operators import Bags, EmbeddingBags, Held, ShardOperator
+from shardtide.collect.operators import Bags, EmbeddingBags, ShardOperator
 from shardtide.optimizers import OF_EMBEDDING_BAG
 from shardtide.collect.shapes import MOST_SHARDS, Limits, Shard
 from shardtide.collect.tables import AnyTable
@@ -208,19 +208,7 @@ class Meter:
         if self._table_batched:
             from shardtide.collect.fbgemm import TableBatchedEmbeddings
 
-            held = [
-                Held(
-                    shard.rows(tables[shard.table]),
-                    shard.columns,
-                    shard.samples,
-                    _dtype(shard),
-                    shard.replicated,
-                    shard.optimizer,
-                    shard.cache_share,
-                    shard.pooled,
-                )
-                for shard in shards
-            ]
+            held = [(shard.rows(tables[shard.table]), shard) for shard in shards]
             return TableBatchedEmbeddings(held, self._device, LEARNING_RATE, WEIGHT)
         operators = []
         first_byte = first_row = 0

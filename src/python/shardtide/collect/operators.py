@@ -9,38 +9,15 @@ lookups, in one launch for all tables.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Tuple
+from typing import Tuple
 
 import torch
 from torch.nn import functional
-
-from shardtide.optimizers import DEFAULT
 
 EPSILON = 1e-8
 
 # Ids, one for each lookup, and where each sample's ids begin, with their number at last.
 Bags = Tuple[torch.Tensor, torch.Tensor]
-
-
-class Held(NamedTuple):
-    """The rows and columns of a table that a device holds.
-
-    samples: outputs of a step
-    dtype: of the weights: float32 or float16
-    replicated: whether the gradient is dense and the optimizer updates all rows (data_parallel)
-    optimizer: one of shardtide.optimizers
-    cache_share: share of the rows that a cache in device memory holds; None if device memory holds all of them
-    pooled: whether the rows of a sample's lookups are summed
-    """
-
-    rows: int
-    columns: int
-    samples: int
-    dtype: torch.dtype
-    replicated: bool
-    optimizer: str = DEFAULT
-    cache_share: float | None = None
-    pooled: bool = True
 
 
 class ShardOperator:

@@ -57,26 +57,21 @@ class Design:
     unpooled: float = 0.0
 
 
+@dataclass
 class Collector:
     """Measures samples on all ranks; rank 0 writes them.
 
-    folder: on rank 0 where samples go; None on the others
+    _folder: on rank 0 where samples go; None on the others
     """
 
-    def __init__(
-        self,
-        design: Design,
-        ranks: Ranks,
-        meter: Meter,
-        collectives: CollectiveMeter | None,
-        folder: SampleFolder | None,
-    ):
-        self._design = design
-        self._ranks = ranks
-        self._meter = meter
-        self._collectives = collectives
-        self._folder = folder
-        indices = range(len(design.tables))
+    _design: Design
+    _ranks: Ranks
+    _meter: Meter
+    _collectives: CollectiveMeter | None
+    _folder: SampleFolder | None
+
+    def __post_init__(self) -> None:
+        indices = range(len(self._design.tables))
         self._trained = [index for index in indices if not is_held_back(index)]
         self._held_back = [index for index in indices if is_held_back(index)]
         self._failures = 0
@@ -111,20 +106,9 @@ class Collector:
         """Returns the next computations and collectives, each with its attempt; None if it is over."""
         if self._folder is None or len(self._folder.compute) >= most or time.monotonic() >= end:
             return None
-        done = len(self._folder.compute)
-        count = min(SETS_PER_RANK * self._ranks.size, most - done)
-        sets = [(done + i, 0) for i in range(count)]
-        again = self._folder.compute.due_repeat()
-        if again is not None:
-            sets.append((again, 1))
-        collectives: list[tuple[int, int]] = []
-        if self._collectives:
-            done = len(self._folder.collectives)
-            collectives = [(done + i, 0) for i in range(max(1, count // SETS_PER_COLLECTIVE))]
-            again = self._folder.collectives.due_repeat()
-            if again is not None:
-                collectives.append((again, 1))
-        return sets, collectives
+        count = min(SETS_PER_RANK * self._ranks.size, most - len(self._folder.compute))
+        of_collectives = max(1, count // SETS_PER_COLLECTIVE) if self._collectives else 0
+        return self._folder.compute.next(count), self._folder.collectives.next(of_collectives)
 
     def _round(self, sets: Sequence[tuple[int, int]], collectives: Sequence[tuple[int, int]]) -> None:
         mine = sets[self._ranks.rank :: self._ranks.size]
@@ -134,18 +118,14 @@ class Collector:
             self._failures = self._failures + 1 if why else 0
             if self._failures >= MOST_FAILURES:
                 raise MemoryError(f"the last {MOST_FAILURES} computations failed; the last one: {why}")
-            if self._folder and line and repeat:
-                self._folder.compute.add_repeat(sample, line)
-            elif self._folder and line:
-                self._folder.compute.add(line)
+            if self._folder and line:
+                self._folder.compute.add(line, sample if repeat else None)
             elif self._folder and not repeat:
                 self._folder.compute.skip(why)
         for sample, repeat in collectives:
             line = self._collective(sample)
-            if self._folder and repeat:
-                self._folder.collectives.add_repeat(sample, line)
-            elif self._folder:
-                self._folder.collectives.add(line)
+            if self._folder:
+                self._folder.collectives.add(line, sample if repeat else None)
 
     def _compute(self, sample: int, repeat: int) -> dict[str, Any]:
         design = self._design

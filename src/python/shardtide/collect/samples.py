@@ -63,7 +63,12 @@ class Samples:
     def __len__(self) -> int:
         return len(self._totals)
 
-    def add(self, line: dict[str, Any]) -> None:
+    def add(self, line: dict[str, Any], again: int | None = None) -> None:
+        """Appends the next sample, or the second measurement of one."""
+        if again is not None:
+            self._again[again] = total_ms(line)
+            append(self._folder / "repeats.jsonl", {self._kind: again, "ms": self._again[again]})
+            return
         append(self._folder / _split(len(self)) / f"{self._kind}.jsonl", line)
         self._note(line)
 
@@ -73,17 +78,11 @@ class Samples:
         self.skipped[len(self)] = why
         self._totals.append(None)
 
-    def due_repeat(self) -> int | None:
-        """Returns which sample should be measured again now, None if none."""
-        for due in range(0, len(self) - REPEATED_AFTER, REPEATED_EACH):
-            if due not in self._again and due not in self.skipped:
-                return due
-        return None
-
-    def add_repeat(self, sample: int, line: dict[str, Any]) -> None:
-        """Appends the second measurement of a sample, which is a line as it would have been added."""
-        self._again[sample] = total_ms(line)
-        append(self._folder / "repeats.jsonl", {self._kind: sample, "ms": self._again[sample]})
+    def next(self, count: int) -> list[tuple[int, int]]:
+        """Returns the next samples, each with its attempt, and which one should be measured again now, if any."""
+        due = range(0, len(self) - REPEATED_AFTER, REPEATED_EACH)
+        again = [(of, 1) for of in due if of not in self._again and of not in self.skipped]
+        return [*((len(self) + i, 0) for i in range(count)), *again[:1]] if count else []
 
     def noise(self) -> dict[str, float] | None:
         return noise_of([(self._totals[i] or ms, ms) for i, ms in self._again.items()])

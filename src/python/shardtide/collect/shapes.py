@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from shardtide.optimizers import DEFAULT, OF_COPIES, OPTIMIZERS
 from shardtide.collect.tables import AnyTable, log_uniform
@@ -56,13 +56,8 @@ class Limits:
 
     def minus(self, needs: Limits) -> Limits | None:
         """Returns what is left, None if the needs are beyond the limits."""
-        left = Limits(
-            self.weight_bytes - needs.weight_bytes,
-            self.rows - needs.rows,
-            self.gradient_elements - needs.gradient_elements,
-            self.host_bytes - needs.host_bytes,
-        )
-        return left if min(left.weight_bytes, left.rows, left.gradient_elements, left.host_bytes) >= 0 else None
+        left = [has - need for has, need in zip(astuple(self), astuple(needs))]
+        return Limits(*left) if min(left) >= 0 else None
 
 
 @dataclass(frozen=True)

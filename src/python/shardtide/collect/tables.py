@@ -15,6 +15,10 @@ MOST_ROWS = 2**31
 # As events allow.
 MOST_GIVEN_ROWS = 2**36
 
+# The reuse histogram is that of a batch of so many samples.
+HISTOGRAM_BATCH = 65_536
+HISTOGRAM_SHARES = 17
+
 # Nearer to 0, the formulas would lose digits.
 LEAST_FLATNESS = 1e-3
 

@@ -4,7 +4,7 @@ Each importer returns Imported: EmbeddingBagConfigs, and what the source says of
 kernels and weights, all arguments of shardtide.torchrec.workload.Workload.tables().
 """
 
-from shardtide.imports.imported import Imported, workload
+from shardtide.imports.imported import Imported
 from shardtide.imports.zipf import zipf_cdf
 
-__all__ = ["Imported", "workload", "zipf_cdf"]
+__all__ = ["Imported", "zipf_cdf"]

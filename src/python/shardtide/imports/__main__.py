@@ -6,7 +6,6 @@ import argparse
 import json
 import pathlib
 import sys
-from typing import Any
 
 from shardtide import command
 from shardtide.arguments import check_text
@@ -26,30 +25,28 @@ _OPTIONS_OF = {"dataset": "hugectr", "rows": "torcheasyrec", "module": "checkpoi
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add, file = parser.add_argument, command.json_object
-    add("format", choices=_FORMATS, help="what the source is: " + "; ".join(f"{of}: {what}" for of, what in _FORMATS.items()))
+    add("format", choices=_FORMATS, help="; ".join(f"{of}: {what}" for of, what in _FORMATS.items()))
     add("source", help="a file; of a checkpoint its folder")
     add("--dataset", help="hugectr: name of one of several datasets")
     add("--rows", type=file("a number for each feature"), help="torcheasyrec: JSON: rows of features with a vocab_file")
     add("--module", help="checkpoint: path of the modules whose tables are meant")
     add("--task", help="name of the workload (default: that of the file, without its ending)")
     cluster = 'JSON: the cluster of a workload, such as {"devices": 8, "batchSize": 65536, "hardware": "h200", ...}'
-    add("--cluster", type=file("the fields of a cluster"), help=cluster)
+    add("--cluster", type=file("the fields of a cluster"), required=True, help=cluster)
     lookups = "JSON: an object with the mean number of lookups per sample of features, in place of the source's"
     add("--lookups", type=file("a number for each feature"), help=lookups)
     add("--default-lookups", type=float, metavar="N", help="lookups per sample of all other features")
-    add("--profiles", type=file("a profile for each table"), help="JSON: what shardtide-py profile --out wrote, by table")
+    add("--profiles", type=file("a profile for each table"), help="JSON: what shardtide-py profile --out wrote")
     zipf = "tables without a profile get the access CDF of Zipf's law with this exponent, 0 to 10: of generated data"
     add("--zipf", type=float, metavar="EXPONENT", help=zipf)
     add("--optimizer", choices=sorted(OPTIMIZERS), help="of the tables, in place of the source's")
-    out = "where to write the workload for ./shardtide plan make -f (default: standard output)"
+    out = "where to write the workload, for -f of ./shardtide plan make and workload apply (default: standard output)"
     add("--out", type=pathlib.Path, help=out)
-    publishable = "a folder for the files that are options of shardtide-py publish; --cluster is then not needed"
-    add("--publishable", type=pathlib.Path, metavar="FOLDER", help=publishable)
 
 
-def _read(arguments: argparse.Namespace, cluster: dict[str, Any]) -> Imported:
+def _read(arguments: argparse.Namespace) -> Imported:
     if arguments.format == "hugectr":
-        return hugectr.read(arguments.source, cluster.get("devices"), arguments.dataset)
+        return hugectr.read(arguments.source, arguments.cluster.get("devices"), arguments.dataset)
     if arguments.format == "torcheasyrec":
         return torcheasyrec.read(arguments.source, arguments.rows)
     return checkpoint.read(arguments.source, arguments.module)
@@ -59,11 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     for option, of in _OPTIONS_OF.items():
         if getattr(arguments, option) is not None and arguments.format != of:
             raise ValueError(f"--{option} must be given with {of} only, got {arguments.format}")
-    if arguments.cluster is None and arguments.publishable is None:
-        raise ValueError("--cluster must be given, or --publishable")
-    if arguments.cluster is None and arguments.out is not None:
-        raise ValueError("--out needs --cluster")
-    imported = _read(arguments, arguments.cluster or {})
+    imported = _read(arguments)
     lookups = imported.all_lookups(arguments.lookups, arguments.default_lookups)
     profiles = arguments.profiles or {}
     if arguments.zipf is not None:
@@ -72,15 +65,9 @@ def run(arguments: argparse.Namespace) -> None:
     tables = imported.tables(lookups, arguments.optimizer, profiles)
     for note in imported.notes:
         print(f"shardtide-py import: {note}", file=sys.stderr)
-    if arguments.publishable is not None:
-        arguments.publishable.mkdir(parents=True, exist_ok=True)
-        files = {"configs": imported.configs, "lookups": lookups, "profiles": profiles, **imported.options()}
-        for name, content in files.items():
-            (arguments.publishable / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
-    if arguments.cluster is not None:
-        task = check_text(arguments.task or pathlib.Path(arguments.source).resolve().stem, "--task")
-        line = json.dumps(Workload(task).cluster(arguments.cluster).add(tables).line()) + "\n"
-        sys.stdout.write(line) if arguments.out is None else arguments.out.write_text(line, encoding="utf-8")
+    task = check_text(arguments.task or pathlib.Path(arguments.source).resolve().stem, "--task")
+    line = json.dumps(Workload(task).cluster(arguments.cluster).add(tables).line()) + "\n"
+    sys.stdout.write(line) if arguments.out is None else arguments.out.write_text(line, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardtide.deprecation import deprecated
 from shardtide.torchrec.workload import Workload
 
 # Shards have multiples of so many columns.
@@ -130,9 +129,3 @@ def listed(names: list[str]) -> str:
     """Returns names as messages list them: the first ten, and how many more there are."""
     more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
     return ", ".join(names[:MAX_LISTED]) + more
-
-
-@deprecated("Workload(...).line()")
-def workload(task: str, cluster: Mapping[str, Any], tables: list[dict[str, Any]]) -> dict[str, Any]:
-    """Version 0.2.0's way to a line of a file of workloads."""
-    return {"task": task, "cluster": dict(cluster), "tables": tables}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from shardtide import command
@@ -15,7 +15,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    logging.basicConfig(format="%(message)s")
     with command.log_of(options).reader("current-plans", key_field="workloadId") as plans:
         latest = {}
         for record in plans.all():
@@ -24,7 +23,8 @@ def run(options: argparse.Namespace) -> None:
         current = [plan for plan in latest.values() if plan is not None]
         for plan in sorted(current, key=lambda plan: plan["workloadId"]):
             command.show(options, text(plan), plan)
-        print(f"{len(current)} workloads; waiting for new plans", file=None if options.output == "text" else sys.stderr, flush=True)
+        out = sys.stdout if options.output == "text" else sys.stderr
+        print(f"{len(current)} workloads; waiting for new plans", file=out, flush=True)
         while True:
             new = plans.poll()
             if new is not None:
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
                 command.show(options, said, {"workloadId": new.key} if new.value is None else new.value)
 
 
-def text(plan: dict[str, Any]) -> str:
+def text(plan: Mapping[str, Any]) -> str:
     devices = {shard["device"] for shard in plan["shards"]}
     # A copy, of which the device is -1, is on each.
     used = len(plan["deviceCosts"]) if -1 in devices else len(devices)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Callable, cast
 
 from shardtide.arguments import Closing
 from shardtide.deprecation import deprecated
@@ -13,6 +13,7 @@ from shardtide.errors import NotFound, TimedOut, Unreachable
 if TYPE_CHECKING:
     from shardtide.log.log import Log
     from shardtide.log.records import Reader
+    from shardtide.records import ShardingPlan
 
 logger = logging.getLogger("shardtide")
 
@@ -36,7 +37,7 @@ class PlanSubscriber(Closing):
         self._workload = workload
         # Guards all below.
         self._changed = threading.Condition()
-        self._latest: dict[str, Any] | None = None
+        self._latest: ShardingPlan | None = None
         self._taken: str | None = None
         self._caught_up = False
         self.deleted = False
@@ -45,7 +46,7 @@ class PlanSubscriber(Closing):
         self._thread = threading.Thread(target=self._read_all, name="shardtide-plans", daemon=True)
         self._thread.start()
 
-    def poll(self, timeout: float = 0.0) -> dict[str, Any] | None:
+    def poll(self, timeout: float = 0.0) -> ShardingPlan | None:
         """Returns the latest ShardingPlan that was not returned before; None if none comes within a time.
 
         timeout: the longest wait, in seconds; 0 never waits
@@ -54,7 +55,7 @@ class PlanSubscriber(Closing):
             self._changed.wait_for(self._is_new, timeout)
             return self._returned() if self._is_new() else None
 
-    def get(self, generation: int | None = None, timeout: float | None = None) -> dict[str, Any]:
+    def get(self, generation: int | None = None, timeout: float | None = None) -> ShardingPlan:
         """Returns the workload's plan, once the topic was read to its end.
 
         generation: waits for a plan of this generation or of a later one
@@ -83,24 +84,24 @@ class PlanSubscriber(Closing):
             return self._returned()
 
     @deprecated("poll()")
-    def take(self) -> dict[str, Any] | None:
+    def take(self) -> ShardingPlan | None:
         """Version 0.2.0's name of poll()."""
         return self.poll()
 
     @deprecated("get(timeout=...)")
-    def first(self, timeout_seconds: float) -> dict[str, Any]:
+    def first(self, timeout_seconds: float) -> ShardingPlan:
         """Version 0.2.0's name of get()."""
         return self.get(timeout=timeout_seconds)
 
     @deprecated("get(generation, timeout)")
-    def wait(self, generation: int, timeout_seconds: float) -> dict[str, Any]:
+    def wait(self, generation: int, timeout_seconds: float) -> ShardingPlan:
         """Version 0.2.0's name of get()."""
         return self.get(generation, timeout_seconds)
 
     def _is_new(self) -> bool:
         return self._latest is not None and self._latest["planId"] != self._taken
 
-    def _returned(self) -> dict[str, Any]:
+    def _returned(self) -> ShardingPlan:
         assert self._latest is not None
         self._taken = self._latest["planId"]
         return self._latest
@@ -134,7 +135,7 @@ class PlanSubscriber(Closing):
                 self._closing.wait(RETRY_SECONDS)
 
     def _read(self, reader: Reader) -> None:
-        newest = None
+        newest: ShardingPlan | None = None
         deleted = False
         while not self._closing.is_set():
             try:
@@ -145,7 +146,7 @@ class PlanSubscriber(Closing):
                 self._closing.wait(RETRY_SECONDS)
                 continue
             if record is not None:
-                newest = record.value
+                newest = cast('ShardingPlan | None', record.value)
                 deleted = newest is None
             # A topic that is read again from its beginning may hold older plans before the latest.
             if reader.caught_up:

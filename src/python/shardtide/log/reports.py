@@ -243,7 +243,8 @@ class TrainerReports(Closing):
         self.dropped += count
         # At 1, 2, 4, 8 ...: an outage of days logs few lines.
         if before.bit_length() < self.dropped.bit_length():
-            logger.warning("Dropped a report to the planner, %d so far: %s. %s", self.dropped, reason, self.problem or "")
+            problem = self.problem or ""
+            logger.warning("Dropped a report to the planner, %d so far: %s. %s", self.dropped, reason, problem)
 
     def _count_waiting(self) -> int:
         return sum(len(buffer) for buffer in self._buffers.values()) + self._sending

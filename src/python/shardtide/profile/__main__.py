@@ -242,14 +242,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     growth = "hash tables, without fixed rows: distinct ids, new ids by period, and hit shares"
     add("--growth", nargs="+", action="extend", default=[], metavar="TABLE", help=growth)
     period = (
-        "with --growth: the time that each FILE or folder covers, in the order given, as 30m, 6h or 1d; with --time, the"
-        " length of periods, which begin at multiples of it in UTC"
+        "with --growth: the time that each FILE or folder covers, in the order given, as 30m, 6h or 1d; with --time,"
+        " the length of periods, which begin at multiples of it in UTC"
     )
     add("--period", type=command.checked(_seconds), metavar="LENGTH", help=period)
     of_samples = "with --growth: the column of Parquet files with the time of each sample (default: a FILE is a period)"
     add("--time", metavar="COLUMN", help=of_samples)
     add("--out", type=Path, metavar="FILE", help="JSON: fields of each table's TableSpec, by table")
-    add("-o", "--output", choices=("text", "json", "jsonl"), default="text", help="form of what is printed: tables, or --out")
+    command.add_output(parser)
     add("--order", type=Path, metavar="DIR", help="a file for each table with the rank of each row by use: TABLE.npy")
     memory = DEFAULT_MEMORY_BYTES // 2**20
     add("--memory-mib", type=int, default=memory, help=f"memory of a table (default: {memory})")

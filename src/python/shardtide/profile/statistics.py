@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shardtide.collect.tables import cdf_ranks
+from shardtide.collect.tables import HISTOGRAM_BATCH, HISTOGRAM_SHARES, cdf_ranks
 
 if TYPE_CHECKING:
     from shardtide.profile.rows import Floats, RowUses
-
-# The reuse histogram is that of a batch of so many samples.
-HISTOGRAM_BATCH = 65_536
-HISTOGRAM_SHARES = 17
 
 # Up to so many uses, their distribution is summed exactly; beyond, it is close to a normal one.
 EXACT_USES = 64

@@ -19,17 +19,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from shardtide.arguments import read_json
+from shardtide.torchrec import optimizer_state
 from shardtide.torchrec.conversions import running_description
+from shardtide.torchrec.descriptions import shardings_of
 from shardtide.torchrec.modules import collections, table_size
-from shardtide.torchrec.optimizer_state import (
-    add_part,
-    common_columns,
-    dense_states,
-    learning_rates,
-    set_learning_rates,
-    set_steps,
-    steps,
-)
 
 # What the checkpoint was saved under.
 _DESCRIPTION = "shardtide.json"
@@ -50,10 +43,10 @@ def save(model: Any, folder: str | pathlib.Path, dense_optimizer: Any = None) ->
 
     folder = pathlib.Path(folder)
     found = running_description(model)
-    states = {**_fused_states(model), **dense_states(model, dense_optimizer, found)}
+    states = {**_fused_states(model), **optimizer_state.dense_states(model, dense_optimizer, found)}
     checkpoint.save({**_parameters(model), **states}, checkpoint_id=str(folder))
-    found["learning_rates"] = _of_all_ranks(model, learning_rates)
-    found["optimizer_steps"] = _of_all_ranks(model, steps)
+    found["learning_rates"] = _of_all_ranks(model, optimizer_state.learning_rates)
+    found["optimizer_steps"] = _of_all_ranks(model, optimizer_state.steps)
     if dist.get_rank() == 0:
         (folder / _DESCRIPTION).write_text(json.dumps(found), encoding="utf-8")
     dist.barrier()
@@ -82,11 +75,11 @@ def load(model: Any, folder: str | pathlib.Path, dense_optimizer: Any = None) ->
     saved = checkpoint.FileSystemReader(str(folder)).read_metadata().state_dict_metadata
     description = read_json(folder / _DESCRIPTION)
     running = running_description(model)
-    now, before = _tables(running), _tables(description)
+    now, before = shardings_of(running), shardings_of(description)
     parameters = _parameters(model)
     whole = {name: tensor for name, tensor in parameters.items() if name in saved}
     _check_sizes(whole, saved, folder)
-    states = {**_fused_states(model), **dense_states(model, dense_optimizer, running, saved)}
+    states = {**_fused_states(model), **optimizer_state.dense_states(model, dense_optimizer, running, saved)}
     known = {name for name in states if name in saved and _is_of_one_optimizer(name, states, saved)}
     converted = {name for name in known if _is_by_row(name, states[name].size()) or _is_by_row(name, saved[name].size)}
     whole.update({name: states[name] for name in known - converted})
@@ -100,8 +93,8 @@ def load(model: Any, folder: str | pathlib.Path, dense_optimizer: Any = None) ->
         else:
             _load_means(folder, name, saved[name], parameters[_parameter_of(name)], states[name])
     for collection in collections(model).values():
-        set_learning_rates(collection, description["learning_rates"])
-        set_steps(collection, description.get("optimizer_steps", {}))
+        optimizer_state.set_learning_rates(collection, description["learning_rates"])
+        optimizer_state.set_steps(collection, description.get("optimizer_steps", {}))
     wanted: list[set[str]] = [set()] * dist.get_world_size()
     dist.all_gather_object(wanted, known)
     prefixes = [f"{kind}optimizer.{name[len('model.') :]}." for name in parameters for kind in ("", "dense_")]
@@ -145,13 +138,13 @@ def _load_by_row(
     own, targets = _own_shards(new), _local_tensors(tensor)
     for target in targets:
         target.zero_()
-    for part in common_columns(ranges, own):
+    for part in optimizer_state.common_columns(ranges, own):
         first = own[part.new]["shard_offsets"][0]
         end = first + own[part.new]["shard_sizes"][0]
         value = state[part.old * rows : (part.old + 1) * rows][first:end].to(targets[part.new].device)
         if targets[part.new].dim() == 2:
             value = value.unsqueeze(1).expand(-1, part.end - part.start)
-        add_part(part, value, targets[part.new], own[part.new])
+        optimizer_state.add_part(part, value, targets[part.new], own[part.new])
 
 
 def _load_means(folder: pathlib.Path, name: str, saved: Any, parameter: Any, tensor: Any) -> None:
@@ -195,10 +188,6 @@ def _whole(sharding: Mapping[str, Any]) -> dict[str, Any]:
 
 def _local_tensors(tensor: Any) -> list[Any]:
     return [shard.tensor for shard in tensor.local_shards()] if hasattr(tensor, "local_shards") else [tensor]
-
-
-def _tables(description: dict[str, Any]) -> dict[str, Any]:
-    return {table: sharding for tables in description["plan"].values() for table, sharding in tables.items()}
 
 
 def _is_by_row(name: str, size: Any) -> bool:

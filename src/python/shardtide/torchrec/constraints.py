@@ -262,27 +262,24 @@ class _Table(NamedTuple):
 
 def merged_batch_shares(rules: Mapping[str, TableRules]) -> dict[str, float]:
     """Returns the batch shares of features; ValueError if a feature has two of them."""
-    found: dict[str, float] = {}
-    for table, rule in rules.items():
-        for feature, share in rule.batch_shares.items():
-            if found.setdefault(feature, share) != share:
-                raise ValueError(
-                    f"Feature {feature} of table {table} has {share} samples for each of the batch by batch_sizes and"
-                    f" num_poolings, and {found[feature]} by those of another table; must be equal"
-                )
-    return found
+    what = "{} samples for each of the batch by batch_sizes and num_poolings, and {} by those of another table"
+    return _merged({}, {table: rule.batch_shares for table, rule in rules.items()}, what)
 
 
 def merged_lookups(lookups: Mapping[str, float], rules: Mapping[str, TableRules]) -> dict[str, float]:
     """Returns the lookups of features, with those of pooling_factors; ValueError if a feature has two numbers."""
-    found: dict[str, float] = dict(mapping(lookups, "lookups", "a number for each feature"))
-    for table, rule in rules.items():
-        for feature, number in rule.lookups.items():
+    what = "{} in pooling_factors, and {} in lookups or in those of another table"
+    given = mapping(lookups, "lookups", "a number for each feature")
+    return _merged(given, {table: rule.lookups for table, rule in rules.items()}, what)
+
+
+def _merged(given: Mapping[str, float], by_table: Mapping[str, Mapping[str, float]], what: str) -> dict[str, float]:
+    found = dict(given)
+    for table, numbers in by_table.items():
+        for feature, number in numbers.items():
             if found.setdefault(feature, number) != number:
-                raise ValueError(
-                    f"Feature {feature} of table {table} has {number} in pooling_factors, and {found[feature]} in"
-                    " lookups or in those of another table; must be equal"
-                )
+                both = what.format(number, found[feature])
+                raise ValueError(f"Feature {feature} of table {table} has {both}; must be equal")
     return found
 
 

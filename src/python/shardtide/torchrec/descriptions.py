@@ -127,9 +127,8 @@ def describe(
     for path, shardings in description["plan"].items():
         _check_outputs(path, shardings, world_size)
     if device == "cpu":
-        for tables in description["plan"].values():
-            for table, sharding in tables.items():
-                _check_on_cpus(table, sharding)
+        for table, sharding in shardings_of(description).items():
+            _check_on_cpus(table, sharding)
     precisions: dict[str, dict[str, str]] = {}
     for used in plan.get("codecs") or []:
         codecs.check(used["scope"], used["direction"], used["codec"]["name"], device)
@@ -435,6 +434,11 @@ def _parameter_sharding(
             for shard in shards
         ],
     }
+
+
+def shardings_of(description: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Returns the sharding of each table of a description."""
+    return {table: sharding for tables in description["plan"].values() for table, sharding in tables.items()}
 
 
 def placement(rank: int, devices_per_host: int, device: str) -> str:

@@ -13,7 +13,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Union
 
-from shardtide.torchrec.descriptions import KINDS, NODE_KINDS, ON_CPU, TYPES_OF_CPUS, UNPOOLED_KINDS, describe
+from shardtide.torchrec.descriptions import KINDS, NODE_KINDS, ON_CPU, TYPES_OF_CPUS, UNPOOLED_KINDS
+from shardtide.torchrec.descriptions import describe, shardings_of
 from shardtide.torchrec.lines import plan_record
 from shardtide.torchrec.pooling import mean_problems
 
@@ -241,8 +242,7 @@ def check_nodes(description: dict[str, Any]) -> None:
     """
     planned = {
         table: sum(shard["shard_offsets"][1] == 0 for shard in sharding["shards"])
-        for tables in description["plan"].values()
-        for table, sharding in tables.items()
+        for table, sharding in shardings_of(description).items()
         if sharding["sharding_type"] in NODE_KINDS
     }
     if not planned or "dmp_collection" in description:

@@ -9,32 +9,9 @@ from typing import Any, NamedTuple
 
 from shardtide.arguments import check_text, mapping, plain
 from shardtide.errors import ShardtideError
-from shardtide.torchrec import codecs
-from shardtide.torchrec.constraints import (
-    by_module_type,
-    check_sharders,
-    merged_batch_shares,
-    merged_lookups,
-    optimizers_of,
-    rules_of,
-)
+from shardtide.torchrec import codecs, constraints, modules
 from shardtide.torchrec.conversions import to_sharding_plan
-from shardtide.torchrec.descriptions import KINDS, describe, placement
-from shardtide.torchrec.modules import (
-    check_model,
-    check_nodes,
-    collections,
-    configs,
-    cpu_problems,
-    is_processed,
-    is_weighted,
-    local_size,
-    modules_of,
-    node_size,
-    table_modules,
-    unpooled_tables,
-    warn_once,
-)
+from shardtide.torchrec.descriptions import KINDS, describe, placement, shardings_of
 from shardtide.torchrec.sources import PlanSource, Wanted
 from shardtide.train.ranks import by_rank
 from shardtide.train.replication import replication_of
@@ -70,7 +47,7 @@ class ShardtidePlanner:
     workload: name of the workload
     cluster: fields of a ClusterSpec: memoryBytesPerDevice, batchSize (of all ranks together), hardware, and any others.
         Codecs that TorchRec cannot send (shardtide.torchrec.codecs) are left out with a warning. devices is the number
-        of ranks, and devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host, unless they are given.
+        of ranks, devicesPerNode and devicesPerHost are TorchRec's sizes of a node and a host, unless they are given.
         Replica groups must be one. Needed unless the source takes plans that are there already, whose hardware and
         memory are compared with it
     lookups: mean number of lookups per sample of each feature; not needed for tables with pooling_factors in their
@@ -237,29 +214,29 @@ class ShardtidePlanner:
         return _Answer(name, fallback_plan=plan, fallback_reason=str(reason))
 
     def _wanted(self, module: Any, sharders: list[Any], ranks: int) -> Wanted:
-        table_modules(module)
-        check_sharders(module, sharders)
+        modules.table_modules(module)
+        constraints.check_sharders(module, sharders)
         if self._device_type() == "cpu":
-            problems = [problem for collection in collections(module).values() for problem in cpu_problems(collection)]
+            of_model = modules.collections(module).values()
+            problems = [problem for collection in of_model for problem in modules.cpu_problems(collection)]
             if problems:
                 raise ValueError("; ".join(problems))
         if not self._source.needs_tables:
-            rules_of(module, sharders, self._constraints, self._device_type())
+            constraints.rules_of(module, sharders, self._constraints, self._device_type())
             return Wanted(self._workload, None)
         cluster = self._complete_cluster(ranks)
         batch = cluster["batchSize"]
         samples = batch / ranks if isinstance(batch, int) and batch > 0 else None
-        rules = rules_of(module, sharders, self._constraints, self._device_type(), samples)
+        rules = constraints.rules_of(module, sharders, self._constraints, self._device_type(), samples)
+        shares = constraints.merged_batch_shares(rules)
         workload = Workload(self._workload).cluster(cluster)
         workload.model(
             module,
-            merged_lookups(self._lookups, rules),
-            self._optimizer or optimizers_of(module, sharders, _optimizer_of_class),
+            constraints.merged_lookups(self._lookups, rules),
+            self._optimizer or constraints.optimizers_of(module, sharders, _optimizer_of_class),
             profiles=self._profiles,
             constraints={name: rule.limits for name, rule in rules.items()},
-            batch_sizes={
-                feature: share * cluster["batchSize"] for feature, share in merged_batch_shares(rules).items()
-            },
+            batch_sizes={feature: share * cluster["batchSize"] for feature, share in shares.items()},
             weights=self._weights,
         )
         for spec in workload.specs:
@@ -286,15 +263,14 @@ class ShardtidePlanner:
         nodes = {"devicesPerNode": per_node, **({} if per_host == per_node else {"devicesPerHost": per_host})}
         return {"devices": ranks, **nodes, **{name: plain(value) for name, value in given.items()}}
 
-    def _check_kinds(self, module: Any, sharders: list[Any], found: dict[str, Any]) -> None:
+    def _check_kinds(self, module: Any, sharders: list[Any], found: Mapping[str, Any]) -> None:
         """Checks that a plan keeps to the constraints that were given; ValueError names each table of another kind."""
         kinds = {shard["table"]: {shard["kind"].lower()} for shard in found.get("shards", [])}
-        for tables in found.get("plan", {}).values():
-            for table, sharding in tables.items():
-                whole = sharding["sharding_type"] == "column_wise" and len(sharding["ranks"]) == 1
-                # A table_wise one of a reshardable plan.
-                kinds[table] = {sharding["sharding_type"], *(["table_wise"] if whole else [])}
-        rules = rules_of(module, sharders, self._constraints, self._device_type())
+        for table, sharding in shardings_of(found).items() if "plan" in found else ():
+            whole = sharding["sharding_type"] == "column_wise" and len(sharding["ranks"]) == 1
+            # A table_wise one of a reshardable plan.
+            kinds[table] = {sharding["sharding_type"], *(["table_wise"] if whole else [])}
+        rules = constraints.rules_of(module, sharders, self._constraints, self._device_type())
         allowed = {table: (rules[table].limits.get("kinds") or KINDS, "constraints and its sharder") for table in rules}
         checked = {table: allowed[table] for table in self._constraints}
         checked.update({table: (["data_parallel"], "learned weights") for table in self._learned_tables(module)})
@@ -310,13 +286,13 @@ class ShardtidePlanner:
         """Returns the tables of weighted collections for whose ids a network computes weights."""
         return {
             config.name
-            for path, collection in collections(module).items()
-            if is_weighted(collection) and not is_processed(module, path)
-            for config in configs(collection)
+            for path, collection in modules.collections(module).items()
+            if modules.is_weighted(collection) and not modules.is_processed(module, path)
+            for config in modules.configs(collection)
             if any(self._weights.get(feature) == "learned" for feature in config.feature_names or [config.name])
         }
 
-    def _check_cluster(self, found: dict[str, Any], ranks: int) -> None:
+    def _check_cluster(self, found: Mapping[str, Any], ranks: int) -> None:
         """Checks that a plan fits on the cluster that is asked for, as far as both are known; ValueError names both."""
         cluster = self._cluster or {}
         hardware = found.get("hardware")
@@ -336,7 +312,7 @@ class ShardtidePlanner:
                     " what is reserved: plan again"
                 )
 
-    def _describe(self, module: Any, sharders: list[Any], found: dict[str, Any], ranks: int) -> dict[str, Any]:
+    def _describe(self, module: Any, sharders: list[Any], found: Mapping[str, Any], ranks: int) -> dict[str, Any]:
         """Returns the description of what a source gave; ValueError if it is not of this model and of these ranks."""
         per_node, per_host = self._nodes(ranks)
         if "plan" in found:
@@ -350,37 +326,37 @@ class ShardtidePlanner:
             return _on_device(found, self._device_type(), per_host)
         if replication_of(found, ranks).groups > 1:
             raise ValueError("The plan has replica groups, and is for DMPCollection; must have one")
-        by_type = by_module_type(sharders)
+        by_type = constraints.by_module_type(sharders)
         by_columns = all(
             "column_wise" in by_type[type(collection)].sharding_types(self._device_type())
-            for collection in collections(module).values()
+            for collection in modules.collections(module).values()
         )
         return describe(
             found,
-            modules_of(module, found),
+            modules.modules_of(module, found),
             devices_per_node=per_node,
             reshardable=self._reshardable and by_columns,
             device=self._device_type(),
             devices_per_host=per_host,
-            unpooled=unpooled_tables(module),
+            unpooled=modules.unpooled_tables(module),
         )
 
     def _check(self, answer: _Answer, module: Any, sharders: list[Any], ranks: int) -> None:
         """Checks on any rank that a plan is one of its model; ValueError or RuntimeError if not."""
         check_version()
-        check_sharders(module, sharders)
+        constraints.check_sharders(module, sharders)
         if answer.description is None:
             return
-        check_model(module, answer.description)
-        check_nodes(answer.description)
+        modules.check_model(module, answer.description)
+        modules.check_nodes(answer.description)
 
     def _nodes(self, ranks: int) -> tuple[int, int]:
         given = self._cluster or {}
         per_node = given.get("devicesPerNode")
         per_host = given.get("devicesPerHost")
         if per_host is None:
-            per_host = local_size(ranks) if per_node is None else per_node
-        return int(node_size(ranks) if per_node is None else per_node), int(per_host)
+            per_host = modules.local_size(ranks) if per_node is None else per_node
+        return int(modules.node_size(ranks) if per_node is None else per_node), int(per_host)
 
     def _device_type(self) -> str:
         from torchrec.distributed.utils import get_device_type
@@ -395,13 +371,13 @@ def check_version() -> None:
     text = str(getattr(torchrec, "__version__", ""))
     found = re.match(r"(\d+)\.(\d+)", text)
     if not found:
-        warn_once(f"TorchRec has the version {text!r}, of which nothing is known")
+        modules.warn_once(f"TorchRec has the version {text!r}, of which nothing is known")
         return
     version = int(found[1]), int(found[2])
     if version < OLDEST:
         raise RuntimeError(f"TorchRec {text} is too old for ShardtidePlanner; must be {_text(OLDEST)}.0 or newer")
     if version > NEWEST_TESTED:
-        warn_once(f"TorchRec {text} is newer than {_text(NEWEST_TESTED)}, the newest that ShardtidePlanner was tested with")
+        modules.warn_once(f"TorchRec {text} is newer than {_text(NEWEST_TESTED)}, the newest that was tested")
 
 
 def _gib(size: float) -> str:
@@ -412,7 +388,7 @@ def _text(version: tuple[int, int]) -> str:
     return ".".join(map(str, version))
 
 
-def _on_device(description: dict[str, Any], device: str, per_host: int) -> dict[str, Any]:
+def _on_device(description: Mapping[str, Any], device: str, per_host: int) -> dict[str, Any]:
     """Returns a description that was written for any type of devices, for one."""
     plan = {}
     for path, tables in description["plan"].items():

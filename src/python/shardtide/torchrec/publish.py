@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import contextlib
-import logging
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -18,9 +16,6 @@ from shardtide.arguments import check_text, items, mapping, read_json, shown
 from shardtide.deprecation import deprecated
 from shardtide.optimizers import OPTIMIZERS
 from shardtide.torchrec.workload import WEIGHTS, Workload, spec
-
-# Pipelines of a cluster: a loop, and TorchRec's TrainPipelineSparseDist and PrefetchTrainPipelineSparseDist.
-PIPELINES = ("none", "sparse_dist", "prefetch")
 
 # Options of files of JSON objects, which are arguments of Workload.tables(), and what they have.
 _FILES = {
@@ -33,24 +28,6 @@ _FILES = {
     "storage": "fields of a HashedStorage of each hash table, whose num_embeddings are slots; see managed_storage()",
     "constraints": 'fields of TableConstraints by table, such as {"item": {"kinds": ["row_wise"]}}',
 }
-
-
-def _gib_bytes(text: str) -> int:
-    """Returns the bytes of a number of GiB; ValueError if it is none above 0."""
-    with contextlib.suppress(ValueError, OverflowError):
-        size = round(float(text) * 2**30)
-        if size > 0:
-            return size
-    raise ValueError(f"must be a number of GiB above 0, such as 64, got {shown(text)}")
-
-
-def _device_memory(text: str) -> dict[str, int]:
-    """Returns the DeviceMemory of a text, DEVICE=GIB; ValueError if it has another form."""
-    device, _, gib = text.partition("=")
-    try:
-        return {"device": int(device), "bytes": _gib_bytes(gib)}
-    except ValueError:
-        raise ValueError(f'must be DEVICE=G, such as 6=40, got "{text}"') from None
 
 
 def _configs(path: str) -> list[dict[str, Any]]:
@@ -67,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     command.add_cluster(parser, timeout_seconds=60.0)
     add("--workload", required=True, metavar="NAME")
-    configs = "JSON: a list of EmbeddingBagConfigs, or of EmbeddingConfigs (pooling NONE), with data_type and pooling by name"
+    configs = "JSON: a list of EmbeddingBagConfigs, or EmbeddingConfigs (pooling NONE), enums by name"
     add("--configs", required=True, type=command.checked(_configs), metavar="FILE", help=configs)
     previous = "the --configs that were published before: tables that they alone have are dropped"
     add("--previous", type=command.checked(_configs), default=[], metavar="FILE", help=previous)
@@ -79,37 +56,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--optimizer", metavar="NAME", help=optimizers)
     add("--hardware", required=True, help="hardware of a cost model, such as h200")
     add("--devices", type=int, required=True)
-    gib = command.checked(_gib_bytes)
-    add("--memory-gib", type=gib, required=True, metavar="G", help="memory for tables on a device, in 2^30 bytes")
-    of_device = command.checked(_device_memory)
-    add("--memory-gib-of", type=of_device, action="append", metavar="DEVICE=G", help="of one device; may be repeated")
+    memory = "memory for tables on a device, in 2^30 bytes"
+    add("--memory-gib", type=command.positive(float), required=True, metavar="G", help=memory)
     add("--batch-size", type=int, required=True, help="samples in a batch, over all devices")
     add("--devices-per-node", type=int, default=8)
-    add("--devices-per-host", type=int, help="where the fast links of a node span several hosts (default: a node)")
-    add("--pipeline", choices=PIPELINES, help="TorchRec's of the program: what its steps allocate counts as memory")
+    cluster = "JSON: further fields of the ClusterSpec, such as devicesPerHost, memoryBytesByDevice or pipeline"
+    add("--cluster", type=command.json_object("fields of a ClusterSpec"), default={}, metavar="FILE", help=cluster)
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints the workload's generation, or why the change was rejected (status 1)."""
     from shardtide.log.publisher import Rejected, WorkloadPublisher
 
-    logging.basicConfig(format="%(message)s")
-    cluster: dict[str, Any] = {
-        "devices": options.devices,
-        "memoryBytesPerDevice": options.memory_gib,
-        "batchSize": options.batch_size,
-        "devicesPerNode": options.devices_per_node,
-        "hardware": options.hardware,
-    }
-    # Left out where they are the defaults: registries of earlier planners do not know the fields.
-    if options.memory_gib_of:
-        cluster["memoryBytesByDevice"] = options.memory_gib_of
-    if options.devices_per_host:
-        cluster["devicesPerHost"] = options.devices_per_host
-    if options.pipeline:
-        cluster.update(countsStepMemory=True, pipeline=options.pipeline)
+    workload = Workload(check_text(options.workload, "--workload")).cluster(
+        options.cluster,
+        devices=options.devices,
+        memoryBytesPerDevice=round(options.memory_gib * 2**30),
+        global_batch_size=options.batch_size,
+        devicesPerNode=options.devices_per_node,
+        hardware=options.hardware,
+    )
     gone = {config["name"] for config in options.previous} - {config["name"] for config in options.configs}
-    workload = Workload(check_text(options.workload, "--workload")).cluster(cluster)
     files = {name: getattr(options, name) for name in _FILES}
     workload.tables(options.configs, optimizer=options.optimizer, **files).drop(sorted(gone.union(options.drop)))
     outcome = WorkloadPublisher(command.log_of(options)).publish_and_wait(workload.change(), options.timeout)
@@ -141,20 +108,6 @@ def workload_change(
     """Version 0.2.0's way to a WorkloadChange."""
     found = Workload(workload).cluster(cluster).tables(configs, lookups, optimizer, profiles=profiles, **options)
     return found.drop(drop).change()
-
-
-@deprecated("Workload(...).cluster(...).model(...).change()")
-def model_change(
-    workload: str,
-    model: Any,
-    lookups: Mapping[str, float],
-    cluster: Mapping[str, Any],
-    optimizer: Any = None,
-    drop: Iterable[str] = (),
-    **options: Any,
-) -> dict[str, Any]:
-    """Version 0.2.0's way to the WorkloadChange of a model."""
-    return Workload(workload).cluster(cluster).model(model, lookups, optimizer, **options).drop(drop).change()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from shardtide.arguments import json_lines, shown
@@ -20,6 +20,7 @@ from shardtide.torchrec.lines import plan_record
 
 if TYPE_CHECKING:
     from shardtide.log import Log, PlanSubscriber, Reader
+    from shardtide.records import ShardingPlan
 
 INFEASIBLE = "infeasible-workloads"
 
@@ -66,7 +67,7 @@ class PlanSource(Protocol):
     name: str
     needs_tables: bool
 
-    def plan(self, wanted: Wanted, timeout_seconds: float) -> dict[str, Any]:
+    def plan(self, wanted: Wanted, timeout_seconds: float) -> Mapping[str, Any]:
         """Returns a plan; called on rank 0 only.
 
         It is a ShardingPlan record, whose "shards" are a list, or a description, which has "plan".
@@ -93,7 +94,7 @@ class LogSource:
         self.needs_tables = publish
         self._log = log
 
-    def plan(self, wanted: Wanted, timeout_seconds: float) -> dict[str, Any]:
+    def plan(self, wanted: Wanted, timeout_seconds: float) -> Mapping[str, Any]:
         if self._log is None:
             raise ValueError("log must be a shardtide.log.Log on rank 0, got None")
         from shardtide.log import PlanSubscriber
@@ -114,13 +115,13 @@ class LogSource:
                 raise Unreachable(str(e)) from e
 
     def _published(
-        self, log: Log, wanted: Wanted, latest: dict[str, Any] | None, plans: PlanSubscriber, end: float
-    ) -> dict[str, Any]:
+        self, log: Log, wanted: Wanted, latest: ShardingPlan | None, plans: PlanSubscriber, end: float
+    ) -> ShardingPlan:
         from shardtide.log import Rejected, WorkloadPublisher
 
         assert wanted.change is not None
         names = {table["name"] for table in wanted.tables}
-        gone = sorted({shard["table"] for shard in (latest or {"shards": []})["shards"]} - names)
+        gone = sorted({shard["table"] for shard in (latest["shards"] if latest else [])} - names)
         drops = [{"name": name} for name in gone]
         infeasible = _reader(log, wanted.workload, end)
         try:
@@ -144,7 +145,7 @@ class LogSource:
                 infeasible.close()
 
 
-def _latest(plans: PlanSubscriber, end: float) -> dict[str, Any] | None:
+def _latest(plans: PlanSubscriber, end: float) -> ShardingPlan | None:
     try:
         return plans.get(timeout=_left(end))
     except LookupError:
@@ -163,7 +164,7 @@ def _reader(log: Log, workload: str, end: float) -> Reader | None:
 
 def _of_generation(
     workload: str, generation: int, plans: PlanSubscriber, infeasible: Reader | None, end: float
-) -> dict[str, Any]:
+) -> ShardingPlan:
     """Returns a plan of a generation or a later one."""
     while True:
         if infeasible is not None:
@@ -203,7 +204,7 @@ class ProgramSource:
         self._program = program
         self._arguments = list(arguments)
 
-    def plan(self, wanted: Wanted, timeout_seconds: float) -> dict[str, Any]:
+    def plan(self, wanted: Wanted, timeout_seconds: float) -> Mapping[str, Any]:
         program = self._found()
         with tempfile.TemporaryDirectory(prefix="shardtide-") as name:
             folder = pathlib.Path(name)
@@ -286,7 +287,7 @@ class FileSource:
     def __init__(self, path: str | pathlib.Path):
         self._path = pathlib.Path(path)
 
-    def plan(self, wanted: Wanted, timeout_seconds: float) -> dict[str, Any]:
+    def plan(self, wanted: Wanted, timeout_seconds: float) -> Mapping[str, Any]:
         lines = list(json_lines(self._path))
         if not lines:
             raise ValueError(f"{self._path} has no plan; ./shardtide plan make --out writes such files")

@@ -9,18 +9,10 @@ from typing import Any
 
 from shardtide import events
 from shardtide.arguments import items, mapping, plain, shown, texts
-from shardtide.optimizers import OPTIMIZERS, Optimizer, optimizer_name
+from shardtide.optimizers import OPTIMIZERS, optimizer_name
+from shardtide.torchrec import modules
 from shardtide.torchrec.descriptions import KINDS, UNPOOLED_KINDS
 from shardtide.torchrec.kernels import kernel_fields
-from shardtide.torchrec.modules import (
-    collections,
-    is_processed,
-    is_weighted,
-    kinds_that_train,
-    optimizers_in_backward,
-    table_modules,
-)
-from shardtide.torchrec.modules import configs as configs_of
 from shardtide.torchrec.pooling import mean_kinds
 
 # TorchRec's DataTypes of tables: bytes of an element, and of the scale and bias of a row of each shard, as FBGEMM has
@@ -111,19 +103,19 @@ class Workload:
         constraints: by table, the fields of TableConstraints in avro/TableSpec.avsc, such as {"kinds": ["table_wise"]}
         kernels: by table, how its lookups are computed where the publisher decides that: fields of a TableKernel, or
             TorchRec's ParameterConstraints, as for shardtide.torchrec.kernels.kernel_fields()
-        storage: by table, the hash table that stores its rows: fields of a HashedStorage in avro/TableSpec.avsc, such as
-            {"ids": 800_000, "eviction": "lru"}. Its num_embeddings are slots. What a profile measured of it takes
-            precedence. In TorchRec, only managed collision collections have such tables, row-wise: see managed_storage()
+        storage: by table, the hash table that stores its rows: fields of a HashedStorage in avro/TableSpec.avsc, as
+            {"ids": 800_000, "eviction": "lru"}. Its num_embeddings are slots. What a profile measured takes precedence.
+            In TorchRec, only managed collision collections have such tables, row-wise: see managed_storage()
         batch_sizes: by feature, its samples in a step over all devices, if it has another number of them than the
             cluster, which must be set before (VBE)
-        duplicates: by feature, how often a sample is in a batch, on average, if it is looked up and sent once (RecD); at
-            least 1, and 1 where left out
+        duplicates: by feature, how often a sample is in a batch, on average, if it is looked up and sent once (RecD);
+            at least 1, and 1 where left out
         weights: by feature, one of WEIGHTS: whether a batch gives weights of the ids, or a feature processor computes
             them. The features of a table have all the same ones
 
         ValueError names what is missing or unknown: two configs of one name, a profile, an optimizer, a constraint, a
-        kernel or a storage of no table, a batch size, duplicates or weights of no feature. The planner checks the ranges
-        of other numbers.
+        kernel or a storage of no table, a batch size, duplicates or weights of no feature. The planner checks the
+        ranges of other numbers.
         """
         by_table = {
             "profiles": _entries(profiles, "profiles", "a profile for each table"),
@@ -175,8 +167,8 @@ class Workload:
         have weights, given by the batch unless weights of options say otherwise.
 
         A table with an optimizer in the backward pass is not allowed to be data_parallel, since TorchRec would train it
-        with the dense optimizer. One of a weighted collection whose weights are learned, computed by a network, may only
-        be data_parallel: TorchRec sends weights to the devices of other kinds, and no gradients back. Weights of a
+        with the dense optimizer. One of a weighted collection whose weights are learned, computed by a network, may
+        only be data_parallel: TorchRec sends weights to the devices of other kinds, and no gradients back. Weights of a
         feature processor, which is inside of TorchRec's FeatureProcessedEmbeddingBagCollection, are not meant.
 
         model: as for shardtide.torchrec.modules.collections(). A collection under several names is published once
@@ -186,19 +178,18 @@ class Workload:
         table is allowed no kind of shards.
         """
         # Of equal names it says which modules have them.
-        table_modules(model)
-        of_model = collections(model)
-        self.tables([c for of in of_model.values() for c in configs_of(of)], lookups, optimizer, **options)
+        modules.table_modules(model)
+        of_model = modules.collections(model)
+        self.tables([c for of in of_model.values() for c in modules.configs(of)], lookups, optimizer, **options)
         specs = {spec["name"]: spec for spec in self.specs}
         for path, collection in of_model.items():
-            in_backward = optimizers_in_backward(collection)
-            for spec in (specs[config.name] for config in configs_of(collection)):
-                if is_weighted(collection):
+            in_backward = modules.optimizers_in_backward(collection)
+            for spec in (specs[config.name] for config in modules.configs(collection)):
+                if modules.is_weighted(collection):
                     spec.setdefault("idWeights", "given")
-                allowed = kinds_that_train(
-                    spec["name"] in in_backward,
-                    is_weighted(collection) and spec.get("idWeights") == "learned" and not is_processed(model, path),
-                )
+                is_learned = modules.is_weighted(collection) and spec.get("idWeights") == "learned"
+                is_learned = is_learned and not modules.is_processed(model, path)
+                allowed = modules.kinds_that_train(spec["name"] in in_backward, is_learned)
                 if allowed != KINDS:
                     spec["constraints"] = _with_limits(spec["name"], spec.get("constraints", {}), {"kinds": allowed})
         return self
@@ -400,7 +391,7 @@ def _state(optimizer: str | None, scale: float) -> dict[str, Any]:
     """
     named: dict[str, Any] = {} if optimizer is None else {"optimizer": optimizer}
     if scale:
-        of = Optimizer(0, 0) if optimizer is None else OPTIMIZERS[optimizer]
+        of = OPTIMIZERS["sgd"] if optimizer is None else OPTIMIZERS[optimizer]
         named["optimizerBytesPerElement"] = 4.0 * of.per_element
         named["optimizerBytesPerRow"] = 4.0 * of.per_row + scale
     return named

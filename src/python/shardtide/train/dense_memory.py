@@ -80,7 +80,7 @@ def measure_dense_memory(
         device,
     )
     step()
-    most = max((dense.measure(step) for _ in range(steps - 1)), key=lambda memory: memory.total_bytes)
+    most = max([dense.measure(step) for _ in range(steps - 1)], key=lambda memory: memory.total_bytes)
     return max(ranks.gather(most), key=lambda memory: memory.total_bytes) if ranks else most
 
 

@@ -13,6 +13,7 @@ from shardtide.waves import MoveWave, MoveWaves, move_waves
 
 if TYPE_CHECKING:
     from shardtide.log import Log, PlanSubscriber, TrainerReports
+    from shardtide.records import ShardingPlan
     from shardtide.train.meter import StepMeter
 
 logger = logging.getLogger("shardtide")
@@ -21,7 +22,7 @@ logger = logging.getLogger("shardtide")
 class Resharder(Protocol):
     """What a program does to go to another plan; implemented by shardtide.torchrec and by examples/dlrm."""
 
-    def prepare(self, plan: dict[str, Any]) -> object:
+    def prepare(self, plan: ShardingPlan) -> object:
         """Checks on this rank that a ShardingPlan can be applied; the result goes to apply().
 
         It changes nothing and sends no messages. An exception refuses the plan on all ranks; its text is the reason.
@@ -79,13 +80,13 @@ class PlanFollower(Closing):
         capacity: int = 1000,
         timeout_seconds: float = 60.0,
     ):
-        self.running: dict[str, Any] = {}
+        self.running: ShardingPlan = {}  # type: ignore[typeddict-item]
         self.reports: TrainerReports | None = None
         self.ranks = Ranks(timeout_seconds)
         self._meter = meter
         self._plans: PlanSubscriber | None = None
         # The plan that is being gone to in waves, and what prepare() returned for it.
-        self._next_plan: tuple[dict[str, Any], object] | None = None
+        self._next_plan: tuple[ShardingPlan, object] | None = None
         self._waves: list[MoveWave] = []
         self._waves_made = 0
         if (log is not None) != (self.ranks.rank == 0):
@@ -97,7 +98,7 @@ class PlanFollower(Closing):
             self.reports = TrainerReports(log, workload, source, capacity=capacity)
             self._plans = PlanSubscriber(log, workload)
 
-    def start(self, step: int = 0, timeout_seconds: float = 60.0) -> dict[str, Any]:
+    def start(self, step: int = 0, timeout_seconds: float = 60.0) -> ShardingPlan:
         """Returns the workload's plan, to shard a new model by. Call it on all ranks.
 
         Raises on all ranks what rank 0 met: LookupError if the workload has no plan; ConnectionError if Kafka or the
@@ -133,7 +134,7 @@ class PlanFollower(Closing):
         self,
         step: int,
         resharder: WaveResharder,
-        waves: Callable[[dict[str, Any]], MoveWaves] = move_waves,
+        waves: Callable[[ShardingPlan], MoveWaves] = move_waves,
     ) -> bool:
         """Makes one wave of the moves to the newest plan, if there is another one; returns whether it did.
 
@@ -199,11 +200,19 @@ class PlanFollower(Closing):
     ) -> None:
         """Reports what steps cost with the running plan; does nothing on ranks other than 0.
 
-        Arguments as TrainerReports.measured; ValueError if there is not one entry for each device of the plan.
+        Arguments as TrainerReports.measured; ValueError if there is not one entry for each device of the plan, or if
+        the computation of a device that has shards is not above 0 ms, since the planner would reject that.
         """
         count = len(self.running["deviceCosts"])
         if len(devices) != count:
             raise ValueError(f"devices must have {count} entries, got {len(devices)}")
+        holders = {shard["device"] for shard in self.running["shards"]}
+        for device, cost in enumerate(devices):
+            if not holders.isdisjoint((device, -1)) and not cost["computeMs"] > 0:
+                raise ValueError(
+                    f"computeMs of device {device} must be above 0, since the plan has shards on it, got"
+                    f" {cost['computeMs']}: surround its computation with meter.computation()"
+                )
         if self.reports and not self._next_plan:
             self.reports.measured(self.running["planId"], step, steps, devices, collectives)
 
@@ -214,7 +223,7 @@ class PlanFollower(Closing):
         if self.reports:
             self.reports.close(timeout_seconds)
 
-    def _first(self, timeout_seconds: float) -> tuple[dict[str, Any] | None, Exception | None]:
+    def _first(self, timeout_seconds: float) -> tuple[ShardingPlan | None, Exception | None]:
         if not self._plans:
             return None, None
         try:
@@ -227,11 +236,11 @@ class PlanFollower(Closing):
         except Exception as e:
             return None, RuntimeError(str(e))
 
-    def _next(self) -> dict[str, Any] | None:
+    def _next(self) -> ShardingPlan | None:
         plan = self._plans.poll() if self._plans else None
         return None if plan is None or plan["planId"] == self.running["planId"] else plan
 
-    def _prepare(self, resharder: Resharder, plan: dict[str, Any]) -> tuple[object, str | None]:
+    def _prepare(self, resharder: Resharder, plan: ShardingPlan) -> tuple[object, str | None]:
         try:
             replication_of(plan, self.ranks.size)
             return resharder.prepare(plan), None
@@ -239,7 +248,7 @@ class PlanFollower(Closing):
             # Nothing has changed on any rank: training goes on, whatever it was.
             return None, str(e) or type(e).__name__
 
-    def _agree(self, step: int, resharder: Resharder) -> tuple[dict[str, Any], object] | None:
+    def _agree(self, step: int, resharder: Resharder) -> tuple[ShardingPlan, object] | None:
         """Returns the newest plan and what prepare() returned, if there is another one that no rank refuses."""
         plan = self.ranks.from_first(self._next())
         if plan is None:
@@ -259,7 +268,7 @@ class PlanFollower(Closing):
             return None
         return plan, prepared
 
-    def _run(self, plan: dict[str, Any], step: int, wave: int, waves: int) -> None:
+    def _run(self, plan: ShardingPlan, step: int, wave: int, waves: int) -> None:
         self.running = plan
         if self._meter:
             self._meter.clear()

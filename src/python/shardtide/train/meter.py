@@ -99,6 +99,11 @@ class StepMeter:
         self._current: list[_Span] | None = None
         self._token: Any = None
 
+    @property
+    def measuring(self) -> bool:
+        """Whether a step is being measured."""
+        return self._current is not None
+
     @contextlib.contextmanager
     def step(self) -> Iterator[bool]:
         """Surrounds a step; yields whether it is measured. A step that ends with an exception is not counted."""

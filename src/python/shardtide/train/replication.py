@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 LAYOUTS = ("CONSECUTIVE", "STRIDED")
@@ -71,7 +72,7 @@ class Replication(NamedTuple):
 ONE_GROUP = Replication()
 
 
-def replication_of(plan: dict[str, Any], ranks: int) -> Replication:
+def replication_of(plan: Mapping[str, Any], ranks: int) -> Replication:
     """Returns the replica groups of a ShardingPlan record: one, unless it says otherwise.
 
     ranks: number of ranks of all groups

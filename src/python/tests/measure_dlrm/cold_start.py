@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import torch.distributed as dist
 from shardtide.arguments import read_json
@@ -28,6 +28,9 @@ from measuring import Job, Workload, begin, cluster_of, draw_workload, measure, 
 
 import workload
 from world import World
+
+if TYPE_CHECKING:
+    from shardtide.records import ShardingPlan
 
 SOURCE = "examples/dlrm"
 PLAN_SECONDS = 60.0
@@ -46,8 +49,8 @@ class Plans(NamedTuple):
     collected: of a model of these devices; None if none is given
     """
 
-    first: dict[str, Any]
-    last: dict[str, Any]
+    first: ShardingPlan
+    last: ShardingPlan
     collected: dict[str, Any] | None
 
 
@@ -62,7 +65,7 @@ class Planner:
         """Returns the workload's name in the log."""
         return f"{self._hardware}-{drawn.name}"
 
-    def publish(self, workloads: Sequence[Workload], world: World) -> list[dict[str, Any]]:
+    def publish(self, workloads: Sequence[Workload], world: World) -> list[ShardingPlan]:
         """Publishes the workloads; returns their first plans. ValueError if the planner knows the hardware."""
         firsts = []
         for drawn in workloads:
@@ -73,12 +76,12 @@ class Planner:
                 raise ValueError(f"there is a model of {self._hardware} already; give another --hardware")
         return firsts
 
-    def newest(self, drawn: Workload) -> dict[str, Any]:
+    def newest(self, drawn: Workload) -> ShardingPlan:
         """Returns the newest plan of a workload."""
         with PlanSubscriber(self._log, self.name(drawn)) as plans:
             return plans.get(timeout=PLAN_SECONDS)
 
-    def settled(self, workloads: Sequence[Workload]) -> list[dict[str, Any]]:
+    def settled(self, workloads: Sequence[Workload]) -> list[ShardingPlan]:
         """Waits until no plan has followed for a while; returns the newest plan of each workload."""
         found = [self.newest(drawn) for drawn in workloads]
         since = time.monotonic()

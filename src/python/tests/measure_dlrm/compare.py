@@ -14,7 +14,7 @@ import pathlib
 import statistics
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch.distributed as dist
@@ -74,7 +74,7 @@ def placements_of(workloads: Sequence[Workload], devices: int, seed: int) -> dic
     return found
 
 
-def meter_overhead(workload: Workload, plan: dict[str, Any], world: World, seed: int) -> float:
+def meter_overhead(workload: Workload, plan: Mapping[str, Any], world: World, seed: int) -> float:
     """Returns by which share of its time a step that is measured takes longer: every other one is."""
     job = Job(workload, plan, world, seed, every=2)
     seconds: dict[bool, list[float]] = {False: [], True: []}

@@ -9,7 +9,7 @@ import random
 import statistics
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -142,7 +142,7 @@ class Job:
     embeddings: goes from plan to plan
     """
 
-    def __init__(self, workload: Workload, plan: dict[str, Any], world: World, seed: int, every: int = 1):
+    def __init__(self, workload: Workload, plan: Mapping[str, Any], world: World, seed: int, every: int = 1):
         shapes = [feature.shape for feature in workload.features]
         self.meter = StepMeter(world.device, every)
         self._workload, self._world, self._seed = workload, world, seed
@@ -150,7 +150,7 @@ class Job:
         self._model = DenseModel(shapes, DENSE_FEATURES, seed).to(world.device)
         self._step = 0
 
-    def go_to(self, plan: dict[str, Any]) -> None:
+    def go_to(self, plan: Mapping[str, Any]) -> None:
         """Goes to another plan."""
         self.embeddings.apply(self.embeddings.prepare(plan))
 
@@ -171,7 +171,7 @@ class Job:
 
 
 def measure(
-    workload: Workload, plans: Sequence[dict[str, Any]], world: World, ranks: Ranks, steps: int, seed: int
+    workload: Workload, plans: Sequence[Mapping[str, Any]], world: World, ranks: Ranks, steps: int, seed: int
 ) -> list[tuple[float, float]]:
     """Returns the milliseconds of a step with each plan, and with an even load: the medians of its turns."""
     job = Job(workload, plans[0], world, seed)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import itertools
 import pathlib
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -14,11 +16,25 @@ from torchrec.distributed.model_parallel import DistributedModelParallel
 from torchrec.modules.embedding_configs import EmbeddingBagConfig, PoolingType
 from torchrec.modules.embedding_modules import EmbeddingBagCollection
 from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
-from torchrec_real.models import LEARNING_RATE, Tables, Trained, equal, fill, generator, states, weights, whole
+from torchrec_real.models import (
+    LEARNING_RATE,
+    Batch,
+    Net,
+    Tables,
+    Trained,
+    equal,
+    fill,
+    generator,
+    states,
+    weights,
+    whole,
+)
 
 from shardtide import torchrec
 from shardtide.torchrec import checkpoint
 from shardtide.torchrec.lines import plan_record
+from shardtide.torchrec.marks import marked
+from shardtide.train import Ranks, StepMeter
 
 FIELDS = ("table", "kind", "columnOffset", "columns", "rowOffset", "rows", "device", "cacheShare")
 
@@ -336,6 +352,51 @@ def resharded(plan: dict[str, Any], following: dict[str, Any], optimizer: str) -
     return {"resharded": changed}
 
 
+def measured(argument: dict[str, Any]) -> dict[str, Any]:
+    """Measures every second step, before and after the model is resharded if there is a next plan; returns the costs."""
+    model = trained(argument["plan"], argument["next"] is not None, "adagrad")
+    meter = StepMeter(every=2)
+    for step in range(8):
+        if step == 4 and argument["next"]:
+            resharder = torchrec.TorchRecResharder(model.model, argument["plan"]["per_node"])
+            resharder.apply(resharder.prepare(record(argument["next"])))
+        with meter.step(), marked(model.model, meter):
+            model.step(step)
+        model.check()
+    return meter.costs(Ranks())._asdict()
+
+
+def documented(argument: dict[str, Any]) -> list[list[Any]]:
+    """Trains as docs/TORCHREC.md shows until it runs the next plan; returns the reports: topic, plan, steps of costs."""
+    from test_trainer import FakeLog
+
+    first, following = ({**record(plan), "deviceCosts": [{}] * plan["devices"]} for plan in argument["plans"])
+    log = FakeLog(first, workload="feed-ranking") if dist.get_rank() == 0 else None
+    tables = Tables(sizes_of(argument["plans"][0]))
+
+    def batches() -> Iterator[Batch]:
+        for step in itertools.count():
+            if log and step == 100:
+                log.plans.append(following)
+            is_there = [bool(log) and any(value["planId"] == following["planId"] for _, value in log.sent)]
+            dist.broadcast_object_list(is_there)
+            if is_there[0]:
+                return
+            yield Batch(tables, step, dist.get_rank())
+
+    def train(model: Any, batch: Batch) -> None:
+        model(batch)[0].backward()
+
+    loaded_example(argument["example"]).follow_with_torchrec(log, Net(tables), train, batches(), torch.device("cpu"))
+    return [[topic, value["planId"], value.get("steps")] for topic, value in log.sent] if log else []
+
+
+def sizes_of(plan: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    """Returns the rows and columns of a plan's tables."""
+    shardings = {name: of for tables in described(plan, True)["plan"].values() for name, of in tables.items()}
+    return {name: torchrec.modules.table_size(sharding) for name, sharding in shardings.items()}
+
+
 def row_wise_state(argument: dict[str, Any]) -> None:
     """Row-wise state follows its columns: in a running model, and through a checkpoint of another plan."""
     for plan, following in zip(argument["plans"], argument["plans"][1:]):
@@ -509,9 +570,13 @@ def pipelined(argument: dict[str, Any]) -> None:
 
 def example(argument: dict[str, Any]) -> Any:
     """Runs examples/torchrec/checkpoint.py under a plan."""
-    spec = importlib.util.spec_from_file_location("example", argument["example"])
+    description = torchrec.descriptions.describe(record(argument["plan"]), devices_per_node=2, device="cpu")
+    return loaded_example(argument["example"]).train(description, pathlib.Path(argument["folder"]), 10, torch.device("cpu"))
+
+
+def loaded_example(path: str) -> Any:
+    spec = importlib.util.spec_from_file_location("example", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    description = torchrec.descriptions.describe(record(argument["plan"]), devices_per_node=2, device="cpu")
-    return module.train(description, pathlib.Path(argument["folder"]), 10, torch.device("cpu"))
+    return module

@@ -241,9 +241,8 @@ final class DemoCommand implements Callable<Integer> {
       console.printf("  dashboard        %s/%n", planner.url());
       console.printf("  dashboard token  %s%n", planner.token());
       console.printf(
-          "  cost model       for hardware \"%s\": %s%n",
+          "  cost model       for hardware \"%s\": %s%n%n",
           bundle.hardware(), RunningModels.describe(bundle));
-      console.println();
       try (RecordFile<WorkloadChange> events = RecordFile.open(out, RecordKind.EVENTS);
           RecordFile<ShardingPlan> plans = RecordFile.open(out, RecordKind.PLANS)) {
         Set<String> measured =
@@ -254,7 +253,7 @@ final class DemoCommand implements Callable<Integer> {
         new DemoPlay(
                 console,
                 // What the planner retrains learns from the simulated trainer.
-                new PlanView(
+                new PlanText(
                     spec.commandLine().getColorScheme().ansi(), id -> !measured.contains(id)),
                 client,
                 trainer,
@@ -263,7 +262,9 @@ final class DemoCommand implements Callable<Integer> {
                 start,
                 seconds == null
                     ? OptionalLong.empty()
-                    : OptionalLong.of(start + TimeUnit.SECONDS.toNanos(seconds)))
+                    : OptionalLong.of(start + TimeUnit.SECONDS.toNanos(seconds)),
+                "The script has ended; everything keeps running until Ctrl-C: -b %s --registry %s"
+                    .formatted(kafka.bootstrapServers(), developmentRegistry.url()))
             .play(DemoScript.scenes(bundle, InstantSource.system()), events::write, plans::write);
       }
       if (out != null) {

@@ -48,13 +48,14 @@ final class DemoPlay {
   private static final String BACKGROUND = "the background search found a better plan";
 
   private final PrintWriter console;
-  private final PlanView view;
+  private final PlanText view;
   private final DemoClient client;
   private final DemoTrainer trainer;
   private final DemoPlanner planner;
   private final CountDownLatch stop;
   private final long start;
   private final OptionalLong end;
+  private final String last;
   private Optional<ShardingPlan> current = Optional.empty();
   private Optional<UsableMemory> memory = Optional.empty();
 
@@ -69,16 +70,18 @@ final class DemoPlay {
    * @param stop ends the play when it is counted down
    * @param start when the demo started, by {@link System#nanoTime}
    * @param end when it ends if the script has ended; empty for when it is interrupted
+   * @param last what it says when the script has ended
    */
   DemoPlay(
       PrintWriter console,
-      PlanView view,
+      PlanText view,
       DemoClient client,
       DemoTrainer trainer,
       DemoPlanner planner,
       CountDownLatch stop,
       long start,
-      OptionalLong end) {
+      OptionalLong end,
+      String last) {
     this.console = console;
     this.view = view;
     this.client = client;
@@ -87,6 +90,7 @@ final class DemoPlay {
     this.stop = stop;
     this.start = start;
     this.end = end;
+    this.last = last;
   }
 
   private boolean stopped() {
@@ -106,13 +110,9 @@ final class DemoPlay {
     }
     awaitBackgroundSearch(plans);
     learn(plans);
-    if (stopped()) {
-      return;
+    if (!stopped()) {
+      console.println(last);
     }
-    console.println(
-        end.isEmpty()
-            ? "The script has ended; everything keeps running until you press Ctrl-C."
-            : "The script has ended.");
     stop.await(
         end.isEmpty() ? Long.MAX_VALUE : Math.max(0, end.getAsLong() - System.nanoTime()),
         TimeUnit.NANOSECONDS);
@@ -141,9 +141,9 @@ final class DemoPlay {
         console.printf("First plan %.1f s after the start.%n%n", (System.nanoTime() - start) / 1e9);
       }
     } else if (answer instanceof InfeasibleWorkload infeasible) {
-      console.println(view.show(infeasible, scene.title()));
+      console.println(view.infeasible(infeasible, scene.title()));
     } else if (answer instanceof RejectedEvent rejected) {
-      console.println(view.show(rejected, scene.title()));
+      console.println(view.rejected(rejected, scene.title()));
     } else if (!stopped()) {
       console.printf("No answer within %d s: %s%n%n", ANSWER_TIMEOUT.toSeconds(), scene.title());
     }
@@ -154,7 +154,7 @@ final class DemoPlay {
       ShardingPlan plan, String title, OptionalDouble millis, Recorder<ShardingPlan> plans)
       throws IOException, InterruptedException {
     plans.write(plan);
-    console.print(view.show(plan, current, memory, title, millis));
+    console.print(view.summary(plan, current, memory, title, millis));
     current = Optional.of(plan);
     double measured = trainer.run(plan, ANSWER_TIMEOUT);
     console.printf("  %s%n%n", measured("the simulated trainer runs it: a step takes", measured));

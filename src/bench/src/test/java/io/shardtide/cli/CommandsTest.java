@@ -188,21 +188,34 @@ class CommandsTest {
         .as(err.toString())
         .isZero();
     JsonNode errors = JSON.readTree(out.toString());
-    assertThat(errors.get("compute").get("mape").doubleValue()).isBetween(0.0001, 0.006);
-    assertThat(errors.get("compute").get("kendall").doubleValue()).isGreaterThan(0.995);
-    assertThat(errors.get("compute").get("p99_relative_error").doubleValue()).isLessThan(0.03);
-    assertThat(errors.get("compute_without_reuse").get("mape").doubleValue()).isBetween(0.01, 0.12);
-    assertThat(errors.get("comm")).hasSize(7);
-    assertThat(errors.get("comm"))
-        .allSatisfy(
-            e -> {
-              assertThat(e.get("forward_mape").doubleValue()).isLessThan(0.002);
-              assertThat(e.get("backward_mape").doubleValue()).isLessThan(0.002);
-            });
+    JsonNode compute = error(errors, "compute", "all");
+    assertThat(compute.get("mape").doubleValue()).isBetween(0.0001, 0.006);
+    assertThat(compute.get("kendall").doubleValue()).isGreaterThan(0.995);
+    assertThat(compute.get("p99RelativeError").doubleValue()).isLessThan(0.03);
+    assertThat(error(errors, "compute", "no use of rows known").get("mape").doubleValue())
+        .isBetween(0.01, 0.12);
+    for (String direction : List.of("forward", "backward")) {
+      String cost = "all_to_all." + direction;
+      assertThat(errors.get("errors"))
+          .filteredOn(e -> e.get("cost").textValue().equals(cost))
+          .filteredOn(e -> e.get("of").textValue().endsWith(" devices"))
+          .hasSize(7)
+          .allSatisfy(e -> assertThat(e.get("mape").doubleValue()).isLessThan(0.002));
+    }
     assertThat(errors.get("simulated").booleanValue()).isTrue();
-    assertThat(errors.get("inside_training").get("compute").get("samples").intValue())
-        .isEqualTo(errors.get("compute").get("samples").intValue());
-    assertThat(errors.get("outside_training").get("compute")).isEmpty();
+    assertThat(error(errors, "compute", "inside the training range").get("samples"))
+        .isEqualTo(compute.get("samples"));
+    assertThat(errors.get("errors"))
+        .noneMatch(e -> e.get("of").textValue().startsWith("outside in "));
+  }
+
+  private static JsonNode error(JsonNode evaluated, String cost, String of) {
+    for (JsonNode error : evaluated.get("errors")) {
+      if (error.get("cost").textValue().equals(cost) && error.get("of").textValue().equals(of)) {
+        return error;
+      }
+    }
+    throw new AssertionError("no errors of " + cost + ", " + of);
   }
 
   @Test
@@ -248,7 +261,7 @@ class CommandsTest {
                 REFERENCE.resolve("tables.jsonl").toString()))
         .isZero();
     assertThat(out.toString())
-        .contains("\"hardware\" : \"test-hardware\"", "\"collectives_from_data_sheet\" : [ ]");
+        .contains("\"hardware\" : \"test-hardware\"", "\"collectivesFromDataSheet\" : [ ]");
 
     Path sheet = folder.resolve("sheet.avro");
     ModelFiles.write(
@@ -268,7 +281,7 @@ class CommandsTest {
                 REFERENCE.resolve("tables.jsonl").toString()))
         .isZero();
     assertThat(out.toString())
-        .contains("\"collectives_from_data_sheet\" : [ \"all_to_all.forward\" ]");
+        .contains("\"collectivesFromDataSheet\" : [ \"all_to_all.forward\" ]");
 
     byte[] bytes = Files.readAllBytes(bundle);
     Files.write(bundle, Arrays.copyOf(bytes, bytes.length / 2));
@@ -333,6 +346,12 @@ class CommandsTest {
         .contains("--out must be a folder without events.jsonl, unless")
         .contains("got " + folder);
     assertThat(events).hasContent("recorded\n");
+  }
+
+  @Test
+  void two_outputs_are_two_files() {
+    assertThat(run("demo", "--out", folder.toString(), "--data", folder.toString())).isEqualTo(2);
+    assertThat(err.toString()).contains("must be another file than --", "got " + folder);
   }
 
   @Test

@@ -460,16 +460,11 @@ final class DashboardSite implements AutoCloseable {
     throw new AssertionError("The keyboard does not reach %s \"%s\"".formatted(selector, text));
   }
 
-  /** Checks the page's accessibility and takes a screenshot, in the light and the dark scheme. */
-  void checkBothSchemes(String name) throws Exception {
-    checkBothSchemes(browser, name);
-  }
-
   /**
-   * As above, for the page that a browser shows; only colours depend on the scheme. The light one
-   * is taken from top to bottom in two widths.
+   * Checks the page's accessibility and takes a screenshot, in the light and the dark scheme; only
+   * colours depend on the scheme. The light one is taken from top to bottom in two widths.
    */
-  static void checkBothSchemes(Browser browser, String name) throws Exception {
+  void checkBothSchemes(String name) throws Exception {
     browser.scheme("light");
     assertThat(browser.violations()).as(name + ", light").isEmpty();
     browser.screenshot(SCREENSHOTS.resolve(name + "-light.png"));

@@ -1,7 +1,5 @@
 package io.shardtide.cli;
 
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.config.InvalidSettingsException;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.SettingsFile;
@@ -16,6 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -62,7 +62,7 @@ final class DoctorCommand implements Callable<Integer> {
       quietLog.close();
     }
     results.add(models(settings).named("models"));
-    on.printAll(results.stream().map(DoctorCommand::json).toList(), () -> table(results));
+    on.printAll(results, () -> text(results));
     return results.stream().anyMatch(result -> result.status() == CheckResult.CheckStatus.FAILED)
         ? CommandLine.ExitCode.SOFTWARE
         : CommandLine.ExitCode.OK;
@@ -112,44 +112,42 @@ final class DoctorCommand implements Callable<Integer> {
     }
   }
 
-  private static ObjectNode json(CheckResult result) {
-    ObjectNode node =
-        JsonNodeFactory.instance
-            .objectNode()
-            .put("check", result.check())
-            .put("status", result.status().toString())
-            .put("finding", result.finding());
-    result.remedy().ifPresent(remedy -> node.put("remedy", remedy));
-    return node;
-  }
-
   /**
    * Returns a table of at most 100 columns, and then, unbroken so that it can be copied, what to
    * do.
    */
-  static String table(List<CheckResult> results) {
-    int check = results.stream().mapToInt(r -> r.check().length()).max().orElse(0) + 2;
-    int status = CheckResult.CheckStatus.SKIPPED.toString().length() + 2;
-    StringBuilder table = new StringBuilder();
-    StringBuilder remedies = new StringBuilder();
-    for (CheckResult result : results) {
-      String first =
-          ("%-" + check + "s%-" + status + "s").formatted(result.check(), result.status());
-      for (String line : TextLines.wrap(Printable.of(result.finding()), WIDTH - first.length())) {
-        table.append(first).append(line).append('\n');
-        first = " ".repeat(first.length());
-      }
-      result
-          .remedy()
-          .ifPresent(
-              remedy ->
-                  remedies
-                      .append("  ")
-                      .append(result.check())
-                      .append(": ")
-                      .append(remedy.replace(System.lineSeparator(), "\n    "))
-                      .append('\n'));
+  private static Printed text(List<CheckResult> results) {
+    int check = results.stream().mapToInt(result -> result.check().length()).max().orElse(0);
+    int width = WIDTH - check - CheckResult.CheckStatus.SKIPPED.toString().length() - 2 * 2;
+    Printed out = new Printed();
+    out.table(
+        new Table<>(results.stream().flatMap(result -> lines(result, width)).toList())
+            .left("check", line -> line.get(0))
+            .left("status", line -> line.get(1))
+            .left("finding", line -> line.get(2)));
+    List<CheckResult> problems = results.stream().filter(r -> r.remedy().isPresent()).toList();
+    if (!problems.isEmpty()) {
+      out.line("To do:");
     }
-    return remedies.isEmpty() ? table.toString() : table + "To do:\n" + remedies;
+    for (CheckResult problem : problems) {
+      String indent = "  ";
+      for (String line : (problem.check() + ": " + problem.remedy().get()).lines().toList()) {
+        out.line("%s%s", indent, line);
+        indent = "    ";
+      }
+    }
+    return out;
+  }
+
+  /** Returns the cells of a check: its finding in lines. */
+  private static Stream<List<String>> lines(CheckResult result, int width) {
+    List<String> finding = Printed.wrap(result.finding(), width);
+    return IntStream.range(0, finding.size())
+        .mapToObj(
+            l ->
+                List.of(
+                    l == 0 ? result.check() : "",
+                    l == 0 ? result.status().toString() : "",
+                    finding.get(l)));
   }
 }

@@ -9,10 +9,12 @@ import java.math.MathContext;
 import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Stream;
 
 /** Forecasts of hashed tables as text: a row a table, and a sentence where memory ends. */
 final class ForecastView {
-  private static final int WIDTH = 100;
+  private static final String NEVER = "not expected";
 
   /** Below, a forecast is shown to the id; from here on, with {@link #DIGITS}. */
   private static final double ROUNDED_FROM = 100_000;
@@ -25,6 +27,17 @@ final class ForecastView {
   /** Digits of a thousand's zeros. */
   private static final int ZEROS = 3;
 
+  private record Row(TableForecasts of, TableForecast table) {
+    static Stream<Row> of(TableForecasts of) {
+      return of.tables().stream().map(table -> new Row(of, table));
+    }
+
+    /** Returns the slots that the planner gave a table and that no report has yet. */
+    Optional<Long> resizedTo() {
+      return Optional.of(of.slotsGiven(table)).filter(given -> given != table.slots());
+    }
+  }
+
   private ForecastView() {}
 
   /**
@@ -33,56 +46,26 @@ final class ForecastView {
    * @param workloads the latest forecasts of each
    */
   static String text(Collection<TableForecasts> workloads) {
-    TextTable table =
-        new TextTable(
-            "workload",
-            "table",
-            " ids",
-            " slots",
-            " fill",
-            "ids in a day",
-            "in 7 days",
-            "in 28 days",
-            "full in",
-            " resized to",
-            "reported");
-    for (TableForecasts forecasts : workloads) {
-      for (TableForecast forecast : forecasts.tables()) {
-        table.add(
-            forecasts.workloadId(),
-            forecast.table(),
-            exactly(forecast.ids()),
-            exactly(forecast.slots()),
-            String.format(Locale.ROOT, "%.1f%%", 100.0 * forecast.ids() / forecast.slots()),
-            range(forecast.inDay()),
-            range(forecast.inWeek()),
-            range(forecast.inFourWeeks()),
-            forecast.daysUntilFull().map(DayTexts::of).orElse("not expected"),
-            resizedTo(forecasts, forecast),
-            forecasts.measuredAt().truncatedTo(ChronoUnit.SECONDS).toString());
-      }
-    }
-    StringBuilder text = new StringBuilder(table.toString());
+    Printed out = new Printed();
+    out.table(
+        new Table<>(workloads.stream().flatMap(Row::of).toList())
+            .left("workload", row -> row.of().workloadId())
+            .left("table", row -> row.table().table())
+            .right("ids", "%,d", row -> row.table().ids())
+            .right("slots", "%,d", row -> row.table().slots())
+            .right("fill", "%.1f%%", row -> 100.0 * row.table().ids() / row.table().slots())
+            .left("ids in a day", row -> range(row.table().inDay()))
+            .left("in 7 days", row -> range(row.table().inWeek()))
+            .left("in 28 days", row -> range(row.table().inFourWeeks()))
+            .left("full in", row -> row.table().daysUntilFull().map(DayTexts::of).orElse(NEVER))
+            .right("resized to", "%,d", Row::resizedTo)
+            .left("reported", row -> row.of().measuredAt().truncatedTo(ChronoUnit.SECONDS)));
     for (TableForecasts forecasts : workloads) {
       forecasts
           .memoryEnd()
-          .ifPresent(
-              end ->
-                  TextLines.wrap(
-                          Printable.of(forecasts.workloadId() + ": " + end.describe()), WIDTH)
-                      .forEach(line -> text.append(line).append('\n')));
+          .ifPresent(end -> out.sentence(forecasts.workloadId() + ": " + end.describe()));
     }
-    return text.toString();
-  }
-
-  /** Returns the slots that the planner gave a table and that no report has yet; else nothing. */
-  private static String resizedTo(TableForecasts forecasts, TableForecast forecast) {
-    long given = forecasts.slotsGiven(forecast);
-    return given == forecast.slots() ? "" : exactly(given);
-  }
-
-  private static String exactly(long number) {
-    return String.format(Locale.ROOT, "%,d", number);
+    return out.toString();
   }
 
   private static String range(Range ids) {

@@ -1,7 +1,5 @@
 package io.shardtide.cli;
 
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.plan.Bottleneck;
 import io.shardtide.plan.Insight;
 import io.shardtide.plan.Shortfall;
@@ -13,9 +11,8 @@ import io.shardtide.workload.UsableMemory;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -33,14 +30,60 @@ final class HardwareComparison {
     this.mustFit = Set.copyOf(mustFit);
   }
 
-  private record Row(WorkloadTask task, String model, boolean isSimulated, SearchResult result) {
-    String hardware() {
-      return task.cluster().hardware();
-    }
-
+  /**
+   * A workload on a hardware.
+   *
+   * @param plan what its plan takes; empty if there is none
+   * @param shortfall what it lacks, if there is no plan
+   */
+  private record Row(
+      String task,
+      String hardware,
+      String model,
+      boolean simulated,
+      int devices,
+      long usableBytesPerDevice,
+      boolean mustFit,
+      Optional<Planned> plan,
+      Optional<Shortfall> shortfall) {
     /** Returns the workload and the hardware, for sentences. */
     String where() {
-      return Printable.of("%s on %s".formatted(task.name(), hardware()));
+      return Printable.of("%s on %s".formatted(task, hardware));
+    }
+  }
+
+  /**
+   * What a plan takes.
+   *
+   * @param aboveBound how far the step is above the lower bound, as a share of the bound
+   * @param fullestDevice the first device that has the largest share of its memory filled
+   */
+  private record Planned(
+      double predictedMs,
+      double lowerBoundMs,
+      double aboveBound,
+      Bottleneck bottleneck,
+      int fullestDevice,
+      long fullestDeviceBytes,
+      long fullestDeviceUsableBytes) {
+    static Planned of(SearchResult.Found found, UsableMemory memory) {
+      Insight insight = found.insight().orElseThrow();
+      int fullest =
+          IntStream.range(0, found.deviceCosts().size())
+              .boxed()
+              .max(
+                  Comparator.<Integer>comparingDouble(
+                          d -> found.deviceCosts().get(d).memoryBytes() / (double) memory.bytes(d))
+                      .thenComparing(Comparator.reverseOrder()))
+              .orElseThrow();
+      return new Planned(
+          found.predictedMs(),
+          insight.lowerBoundMs(),
+          PlanText.aboveBound(found.predictedMs(), insight),
+          insight.bottleneck(),
+          fullest,
+          found.deviceCosts().get(fullest).memoryBytes(),
+          memory.bytes(fullest));
     }
   }
 
@@ -51,73 +94,61 @@ final class HardwareComparison {
    * @param result what the search found
    */
   void add(WorkloadTask task, PlanModels.PlanModel model, SearchResult result) {
+    ClusterSpec cluster = task.cluster();
     rows.add(
         new Row(
-            task,
+            task.name(),
+            cluster.hardware(),
             model.cost().bundle().modelId(),
             model.cost().bundle().card().simulated(),
-            result));
+            cluster.devices(),
+            cluster.usableMemory().bytesPerDevice(),
+            mustFit.contains(cluster.hardware()),
+            result instanceof SearchResult.Found found
+                ? Optional.of(Planned.of(found, cluster.usableMemory()))
+                : Optional.empty(),
+            result instanceof SearchResult.NotFound not
+                ? Optional.of(not.shortfall())
+                : Optional.empty()));
   }
 
-  /** Returns the table, and below it a line for each workload that does not fit. */
-  String table() {
-    TextTable table =
-        new TextTable(
-            "workload",
-            "hardware",
-            "fits",
-            " step ms",
-            " bound ms",
-            " above %",
-            "bottleneck",
-            " fullest GiB",
-            " of GiB");
-    StringBuilder below = new StringBuilder();
+  /** Prints the table, and below it a line for each workload that does not fit; or the rows. */
+  void print(PrintOption on) {
+    on.printAll(rows, this::table);
+  }
+
+  private Printed table() {
+    Printed out = new Printed();
+    out.table(
+        new Table<>(rows)
+            .left("workload", Row::task)
+            .left("hardware", Row::hardware)
+            .left("fits", row -> row.shortfall().map(HardwareComparison::fits).orElse("yes"))
+            .right("step ms", "%.3f", row -> row.plan().map(Planned::predictedMs))
+            .right("bound ms", "%.3f", row -> row.plan().map(Planned::lowerBoundMs))
+            .percent("above", row -> row.plan().map(Planned::aboveBound))
+            .left("bottleneck", row -> row.plan().map(p -> PlanText.bottleneck(p.bottleneck())))
+            .right("fullest GiB", "%.2f", row -> row.plan().map(p -> p.fullestDeviceBytes() / GIB))
+            .right("of GiB", "%.2f", HardwareComparison::memoryGib));
     for (Row row : rows) {
-      UsableMemory memory = row.task().cluster().usableMemory();
-      if (row.result() instanceof SearchResult.Found found) {
-        Insight insight = insight(found);
-        int fullest = fullest(found, memory);
-        table.add(
-            row.task().name(),
-            row.hardware(),
-            "yes",
-            String.format(Locale.ROOT, "%.3f", found.predictedMs()),
-            String.format(Locale.ROOT, "%.3f", insight.lowerBoundMs()),
-            String.format(
-                Locale.ROOT, "%.1f", 100 * ShardTexts.aboveBound(found.predictedMs(), insight)),
-            bottleneck(insight.bottleneck()),
-            number(found.deviceCosts().get(fullest).memoryBytes() / GIB),
-            number(memory.bytes(fullest) / GIB));
-      } else if (row.result() instanceof SearchResult.NotFound notFound) {
-        Shortfall shortfall = notFound.shortfall();
-        table.add(
-            row.task().name(),
-            row.hardware(),
-            fits(shortfall),
-            "",
-            "",
-            "",
-            "",
-            "",
-            number(memory.bytesPerDevice() / GIB));
-        below.append("does not fit: %s: ".formatted(row.where()));
-        below.append(Printable.of(shortfall.message())).append('\n');
-      }
+      row.shortfall().ifPresent(s -> out.line("does not fit: %s: %s", row.where(), s.message()));
     }
-    Set<String> simulated =
+    String simulated =
         rows.stream()
-            .filter(Row::isSimulated)
+            .filter(Row::simulated)
             .map(Row::hardware)
-            .collect(Collectors.toCollection(TreeSet::new));
+            .distinct()
+            .sorted()
+            .collect(Collectors.joining(", "));
     if (!simulated.isEmpty()) {
-      below.append(Printable.of("simulated costs: " + String.join(", ", simulated))).append('\n');
+      out.line("simulated costs: %s", simulated);
     }
-    return table + below.toString();
+    return out;
   }
 
-  private static String number(double gib) {
-    return String.format(Locale.ROOT, "%.2f", gib);
+  private static double memoryGib(Row row) {
+    return row.plan().map(Planned::fullestDeviceUsableBytes).orElse(row.usableBytesPerDevice())
+        / GIB;
   }
 
   private static String fits(Shortfall shortfall) {
@@ -128,85 +159,15 @@ final class HardwareComparison {
         + (shortfall.proven() ? "" : " (not proven)");
   }
 
-  private static String bottleneck(Bottleneck bottleneck) {
-    return "device %d, %s%s"
-        .formatted(
-            bottleneck.device(),
-            ShardTexts.cause(bottleneck.cause()),
-            bottleneck.table().isEmpty() ? "" : ", table " + bottleneck.table());
-  }
-
-  private static Insight insight(SearchResult.Found found) {
-    return found
-        .insight()
-        .orElseThrow(() -> new IllegalStateException("A finished search has an insight"));
-  }
-
-  /** Returns the first device that has the largest share of its memory filled. */
-  private static int fullest(SearchResult.Found found, UsableMemory memory) {
-    return IntStream.range(0, found.deviceCosts().size())
-        .boxed()
-        .max(
-            Comparator.<Integer>comparingDouble(
-                    d -> found.deviceCosts().get(d).memoryBytes() / (double) memory.bytes(d))
-                .thenComparing(Comparator.reverseOrder()))
-        .orElseThrow();
-  }
-
-  /** Returns a JSON object for each workload and hardware. */
-  List<ObjectNode> json() {
-    return rows.stream().map(this::json).toList();
-  }
-
-  private ObjectNode json(Row row) {
-    ClusterSpec cluster = row.task().cluster();
-    ObjectNode node =
-        JsonNodeFactory.instance
-            .objectNode()
-            .put("task", row.task().name())
-            .put("hardware", row.hardware())
-            .put("model", row.model())
-            .put("simulated", row.isSimulated())
-            .put("devices", cluster.devices())
-            .put("usable_bytes_per_device", cluster.usableMemory().bytesPerDevice())
-            .put("must_fit", mustFit.contains(row.hardware()))
-            .put("feasible", row.result() instanceof SearchResult.Found);
-    if (row.result() instanceof SearchResult.Found found) {
-      Insight insight = insight(found);
-      Bottleneck bottleneck = insight.bottleneck();
-      int fullest = fullest(found, cluster.usableMemory());
-      node.put("predicted_ms", found.predictedMs())
-          .put("lower_bound_ms", insight.lowerBoundMs())
-          .put("above_bound", ShardTexts.aboveBound(found.predictedMs(), insight));
-      node.putObject("bottleneck")
-          .put("device", bottleneck.device())
-          .put("cause", bottleneck.cause().name().toLowerCase(Locale.ROOT))
-          .put("table", bottleneck.table())
-          .put("gain_ms", bottleneck.gainMs());
-      node.put("fullest_device", fullest)
-          .put("fullest_device_bytes", found.deviceCosts().get(fullest).memoryBytes())
-          .put("fullest_device_usable_bytes", cluster.usableMemory().bytes(fullest));
-    } else if (row.result() instanceof SearchResult.NotFound notFound) {
-      Shortfall shortfall = notFound.shortfall();
-      node.put("reason", shortfall.message())
-          .put("bytes_short", shortfall.bytesShort())
-          .put("proven", shortfall.proven());
-    }
-    return node;
-  }
-
   /**
    * Says on standard error which workloads must fit and do not.
    *
    * @return whether there are none
    */
   boolean reportMustFit(PrintOption on) {
-    List<Row> required = rows.stream().filter(row -> mustFit.contains(row.hardware())).toList();
+    List<Row> required = rows.stream().filter(Row::mustFit).toList();
     List<String> missing =
-        required.stream()
-            .filter(row -> row.result() instanceof SearchResult.NotFound)
-            .map(Row::where)
-            .toList();
+        required.stream().filter(row -> row.shortfall().isPresent()).map(Row::where).toList();
     if (!missing.isEmpty()) {
       on.error(
           "%,d of %,d plans that --must-fit names do not fit: %s"

@@ -21,9 +21,8 @@ final class JsonLinesFile implements Closeable {
     return json.createObjectNode();
   }
 
-  void write(ObjectNode line) throws IOException {
-    file.text().write(json.writeValueAsString(line));
-    file.text().write('\n');
+  void write(Object value) throws IOException {
+    file.text().write(JsonText.line(value));
   }
 
   /** Ends a complete file. */

@@ -15,6 +15,7 @@ final class JsonText {
   private static final ObjectMapper MAPPER =
       new ObjectMapper()
           .registerModules(new Jdk8Module(), new JavaTimeModule())
+          .enable(SerializationFeature.WRITE_ENUMS_USING_TO_STRING)
           .disable(SerializationFeature.WRITE_DATES_AS_TIMESTAMPS);
 
   private JsonText() {}

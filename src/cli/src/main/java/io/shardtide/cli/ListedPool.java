@@ -53,35 +53,15 @@ record ListedPool(
   }
 
   /** Returns pools as a table for people. */
-  static TextTable table(Collection<ListedPool> pools) {
-    TextTable table =
-        new TextTable(
-            "pool",
-            " generation",
-            " nodes",
-            " free",
-            " devices",
-            " claims",
-            " waiting",
-            "hardware");
-    for (ListedPool pool : pools) {
-      table.add(
-          pool.poolId,
-          Long.toString(pool.generation),
-          "%,d".formatted(pool.nodes),
-          "%,d".formatted(pool.freeNodes),
-          "%,d".formatted(pool.devices),
-          "%,d".formatted(pool.claims),
-          "%,d".formatted(pool.waiting),
-          pool.hardware);
-    }
-    return table;
-  }
-
-  /** Returns pools as lines of JSON, one for each. */
-  static String json(Collection<ListedPool> pools) {
-    StringBuilder lines = new StringBuilder();
-    pools.forEach(pool -> lines.append(JsonText.line(pool)));
-    return lines.toString();
+  static Table<ListedPool> table(Collection<ListedPool> pools) {
+    return new Table<>(pools)
+        .left("pool", ListedPool::poolId)
+        .right("generation", ListedPool::generation)
+        .right("nodes", "%,d", ListedPool::nodes)
+        .right("free", "%,d", ListedPool::freeNodes)
+        .right("devices", "%,d", ListedPool::devices)
+        .right("claims", "%,d", ListedPool::claims)
+        .right("waiting", "%,d", ListedPool::waiting)
+        .left("hardware", ListedPool::hardware);
   }
 }

@@ -2,8 +2,6 @@ package io.shardtide.cli;
 
 import static io.shardtide.wire.TopicType.TRAINING_SAMPLES;
 
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.Accuracy;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostSample;
@@ -13,16 +11,14 @@ import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.learn.SampleCheck;
 import io.shardtide.replay.RefusedException;
-import io.shardtide.state.ModelDecision;
 import io.shardtide.workload.RejectedException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Optional;
-import java.util.OptionalDouble;
+import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -46,76 +42,9 @@ final class ModelCommand {
       footer = {"", "Example:", "  shardtide model list -o json"})
   int list(@Mixin ClusterOption on) throws IOException {
     try (ClusterOption.Connection connection = on.connect()) {
-      ModelHistory history = ModelHistory.read(connection);
-      TextTable table =
-          new TextTable(
-              "hardware", "model", "since", "current", " samples", " error", "plans lose", "why");
-      List<ObjectNode> json = new ArrayList<>();
-      history
-          .all()
-          .forEach(
-              (hardware, all) -> {
-                for (int i = 0; i < all.size(); i++) {
-                  json.add(show(history, all.get(i), i + 1 == all.size(), table));
-                }
-              });
-      on.printAll(json, () -> table);
+      on.print(ListedModel.table(ListedModel.of(ModelHistory.read(connection))));
     }
     return 0;
-  }
-
-  private static ObjectNode show(
-      ModelHistory history, ModelHistory.Takeover takeOver, boolean isCurrent, TextTable table) {
-    ModelBundle bundle = takeOver.bundle();
-    Optional<ModelDecision> decision = history.decision(bundle);
-    OptionalDouble error =
-        decision.isPresent()
-            ? decision.get().challengerRecentError()
-            : bundle.card().errors().containsKey("test.compute.mape")
-                ? OptionalDouble.of(bundle.card().errors().get("test.compute.mape"))
-                : OptionalDouble.empty();
-    String why =
-        decision
-            .map(d -> bundle.describe(d.trigger() + ": " + d.reason()))
-            .orElse(bundle.describe());
-    table.add(
-        bundle.hardware(),
-        bundle.shown(),
-        takeOver.at().truncatedTo(ChronoUnit.SECONDS).toString(),
-        isCurrent ? "yes" : "",
-        "%,d".formatted(bundle.card().computeSamples()),
-        error.isPresent() ? "%.2f%%".formatted(100 * error.getAsDouble()) : "",
-        decision.map(ModelCommand::planLoss).orElse(""),
-        why);
-    ObjectNode node =
-        JsonNodeFactory.instance
-            .objectNode()
-            .put("hardware", bundle.hardware())
-            .put("model", bundle.modelId())
-            .put("since", takeOver.at().toString())
-            .put("current", isCurrent)
-            .put("computeSamples", bundle.card().computeSamples())
-            .put("why", why);
-    bundle.describeOrigin().ifPresent(text -> node.put("origin", text));
-    bundle.describeLinks().ifPresent(text -> node.put("links", text));
-    bundle.describeCaches().ifPresent(text -> node.put("caches", text));
-    error.ifPresent(e -> node.put("error", e));
-    decision.ifPresent(
-        d -> {
-          d.championPlanLoss().ifPresent(loss -> node.put("championPlanLoss", loss));
-          d.challengerPlanLoss().ifPresent(loss -> node.put("planLoss", loss));
-        });
-    return node;
-  }
-
-  /** Returns what plans lose by the errors of the model before and of the new one, as text. */
-  static String planLoss(ModelDecision decision) {
-    return decision.championPlanLoss().isPresent() && decision.challengerPlanLoss().isPresent()
-        ? "%.1f%% -> %.1f%%"
-            .formatted(
-                100 * decision.championPlanLoss().getAsDouble(),
-                100 * decision.challengerPlanLoss().getAsDouble())
-        : "";
   }
 
   @Command(
@@ -157,23 +86,39 @@ final class ModelCommand {
             "No training samples of hardware \"%s\" in the log; expected hardware that trainers have measured"
                 .formatted(bundles.get(0).hardware()));
       }
-      SortedMap<String, Double> first = errors(bundles.get(0), samples);
-      SortedMap<String, Double> second = errors(bundles.get(1), samples);
-      TextTable table =
-          new TextTable("error", " " + bundles.get(0).shown(), " " + bundles.get(1).shown());
-      ObjectNode json = JsonNodeFactory.instance.objectNode().put("samples", samples.size());
-      first.forEach(
-          (name, error) -> {
-            table.add(
-                name, "%.2f%%".formatted(100 * error), "%.2f%%".formatted(100 * second.get(name)));
-            json.putObject(name)
-                .put(bundles.get(0).modelId(), error)
-                .put(bundles.get(1).modelId(), second.get(name));
-          });
-      String heading = "On the newest %,d samples:%n".formatted(samples.size());
-      on.print(json, () -> heading + table);
+      Compared compared = new Compared(samples.size(), new TreeMap<>());
+      for (ModelBundle bundle : bundles) {
+        errors(bundle, samples)
+            .forEach(
+                (name, error) ->
+                    compared
+                        .errors()
+                        .computeIfAbsent(name, of -> new LinkedHashMap<>())
+                        .put(bundle.modelId(), error));
+      }
+      on.print(compared, () -> compared.show(bundles));
     }
     return 0;
+  }
+
+  /**
+   * Errors of models.
+   *
+   * @param samples on how many samples
+   * @param errors mean relative errors by measured quantity and model
+   */
+  private record Compared(int samples, SortedMap<String, Map<String, Double>> errors) {
+    Printed show(List<ModelBundle> bundles) {
+      Printed out = new Printed();
+      out.line("On the newest %,d samples:", samples);
+      Table<Map.Entry<String, Map<String, Double>>> table =
+          new Table<>(errors.entrySet()).left("error", Map.Entry::getKey);
+      for (ModelBundle of : bundles) {
+        table.percent(of.shown(), e -> e.getValue().get(of.modelId()));
+      }
+      out.table(table);
+      return out;
+    }
   }
 
   private static List<CostSample> samples(ClusterOption.Connection connection, String hardware)

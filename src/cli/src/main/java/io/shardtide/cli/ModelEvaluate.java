@@ -1,6 +1,5 @@
 package io.shardtide.cli;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.Evaluation;
@@ -10,6 +9,7 @@ import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.workload.TableSpec;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.OptionalDouble;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -19,24 +19,14 @@ import picocli.CommandLine.Option;
 @Command(
     name = "evaluate",
     description =
-        "Prints how well a cost model predicts labelled samples, as JSON; errors are fractions.",
-    footer = {
-      "",
-      "Example:",
-      "  shardtide model evaluate --samples samples --model h100.avro --report r.html"
-    })
+        "Prints how well a cost model predicts labelled samples, and where it is off most.",
+    footer = {"", "Example:", "  shardtide model evaluate --samples samples --model h100.avro"})
 final class ModelEvaluate implements Callable<Integer> {
   @Mixin private PrintOption on;
 
   @Mixin private SamplesOption samples;
 
   @Mixin private ModelOption model;
-
-  @Option(
-      names = "--report",
-      paramLabel = "FILE.html",
-      description = "Also write a page with charts; it needs no network.")
-  private Path report;
 
   @Option(
       names = "--predictions",
@@ -63,13 +53,10 @@ final class ModelEvaluate implements Callable<Integer> {
       reuseOnly = Evaluation.of(cost, towers, set.seenAs(TableSpec::withoutCdf));
       withoutUse = Evaluation.of(cost, towers, set.seenAs(TableSpec::withoutUse));
     }
-    ObjectNode summary = EvaluationJson.of(bundle, evaluation, reuseOnly, withoutUse);
-    on.out().println(summary.toPrettyString());
+    EvaluatedModel errors = EvaluatedModel.of(bundle, evaluation, reuseOnly, withoutUse);
+    on.print(errors, errors::show);
     if (predictions != null) {
       write(evaluation);
-    }
-    if (report != null) {
-      new EvaluationReport(bundle, evaluation, summary).write(report, samples.source());
     }
     return 0;
   }
@@ -77,9 +64,31 @@ final class ModelEvaluate implements Callable<Integer> {
   private void write(Evaluation evaluation) throws IOException {
     try (JsonLinesFile file = new JsonLinesFile(predictions)) {
       for (Evaluation.ComputePrediction computation : evaluation.computations()) {
-        file.write(EvaluationJson.of(computation));
+        file.write(Computed.of(computation));
       }
       file.complete();
+    }
+  }
+
+  /** What was measured and predicted of a computation; of directions where both are known. */
+  private record Computed(
+      int sample,
+      int shards,
+      double measuredMs,
+      double predictedMs,
+      OptionalDouble measuredForwardMs,
+      OptionalDouble predictedForwardMs,
+      int outOfRange) {
+    static Computed of(Evaluation.ComputePrediction computation) {
+      boolean isKnown = computation.forwardError().isPresent();
+      return new Computed(
+          computation.number(),
+          computation.sample().shards().size(),
+          computation.sample().computeMs(),
+          computation.predictedMs(),
+          isKnown ? computation.sample().forwardMs() : OptionalDouble.empty(),
+          isKnown ? computation.predictedForwardMs() : OptionalDouble.empty(),
+          computation.outOfRange().size());
     }
   }
 }

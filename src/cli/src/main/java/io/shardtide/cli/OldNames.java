@@ -24,7 +24,7 @@ final class OldNames {
       plan --workloads --hardware > plan make : --workloads=-f --json=-o=jsonl
       plan --workloads   > plan make       : --workloads=-f
       pretrain           > model train
-      evaluate           > model evaluate
+      evaluate           > model evaluate -o=json
       export             > log export      : --workload=--workload --out=
       replay             > log replay      : --workload=--workload --events=
       why --pool         > pool why        : --pool= --events=--log

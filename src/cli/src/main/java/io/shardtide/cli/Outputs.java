@@ -16,7 +16,7 @@ import picocli.CommandLine.ParseResult;
 /** Refuses calls of which a command would replace what it reads. */
 final class Outputs {
   /** What names what a command writes; all else with a path names what it reads. */
-  static final Set<String> WRITTEN = Set.of("--out", "--report", "--predictions", "--data", "DIR");
+  static final Set<String> WRITTEN = Set.of("--out", "--predictions", "--data", "DIR");
 
   private record Named(String option, Path path) {}
 

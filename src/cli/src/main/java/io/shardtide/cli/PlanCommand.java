@@ -113,8 +113,8 @@ final class PlanCommand {
   }
 
   private static String text(PlanUpdate update, SimulatedCosts costs) {
-    return new PlanView(Ansi.AUTO, costs::ofModel)
-        .show(
+    return new PlanText(Ansi.AUTO, costs::ofModel)
+        .summary(
             update.plan(),
             update.previous(),
             Optional.empty(),

@@ -72,7 +72,7 @@ final class PlanMake extends OfflinePlan {
     HardwareComparison comparison = new HardwareComparison(hardware.mustFit());
     planning.compare(workloads, all, Optional.ofNullable(out), comparison);
     planning.printWarnings(on);
-    on.printAll(comparison.json(), comparison::table);
+    comparison.print(on);
     return comparison.reportMustFit(on) ? 0 : 1;
   }
 }

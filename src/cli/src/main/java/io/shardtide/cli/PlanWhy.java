@@ -10,6 +10,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -71,7 +72,8 @@ final class PlanWhy implements Callable<Integer> {
     }
     PlanProvenance provenance =
         log.read(folder, Optional.ofNullable(of.workload), log.bar("Reading"), this::explain);
-    log.print(ProvenanceJson.of(provenance), () -> new WhyView().show(provenance));
+    PlanText text = new PlanText(Ansi.AUTO, id -> provenance.simulated().orElse(false));
+    log.print(ProvenanceJson.of(provenance), () -> text.why(provenance));
     return 0;
   }
 }

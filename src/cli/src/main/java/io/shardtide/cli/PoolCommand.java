@@ -155,8 +155,7 @@ final class PoolCommand {
       description = "Lists the pools: their nodes, how many are free, and their claims.",
       footer = {"", "Example:", "  shardtide pool list"})
   int list(@Mixin ClusterOption on) throws Exception {
-    List<ListedPool> pools = read(on).values().stream().map(ListedPool::of).toList();
-    on.printAll(pools, () -> ListedPool.table(pools));
+    on.print(ListedPool.table(read(on).values().stream().map(ListedPool::of).toList()));
     return 0;
   }
 
@@ -178,7 +177,7 @@ final class PoolCommand {
     }
     if (on.isText()) {
       try (SimulatedCosts simulated = new SimulatedCosts(on.endpoint(), on::note)) {
-        on.print(new AllocationView(shown, simulated::ofCurve).show());
+        on.print(new AllocationText(shown, simulated::ofCurve).show());
       }
     } else {
       Allocation allocation =
@@ -273,7 +272,7 @@ final class PoolCommand {
         shown,
         () ->
             shown.stream()
-                .map(one -> new WhyAllocationView().show(one))
+                .map(AllocationText::why)
                 .collect(Collectors.joining(System.lineSeparator())));
     return 0;
   }
@@ -296,7 +295,7 @@ final class PoolCommand {
   /** An allocation names nodes and workloads; the pool and the claims come from its events. */
   private static String text(PoolReader reader, Allocation allocation, SimulatedCosts simulated) {
     AllocatedPool pool = reader.read().get(allocation.poolId());
-    return new AllocationView(
+    return new AllocationText(
             new AllocatedPool(pool.state(), Optional.of(allocation)), simulated::ofCurve)
         .show();
   }

@@ -78,7 +78,7 @@ final class PoolEventOption extends SourceOption {
                   + outcome
                       .allocation()
                       .map(allocation -> answer(pools, allocation, workloadId))
-                      .orElseGet(() -> AllocationView.wrapped(outcome.detail())));
+                      .orElseGet(() -> outcome.detail() + "\n"));
       // Somebody may have changed another pool at the same time.
       refuse(OtherPools.conflict(event.poolId(), event.updates().get(0), pools));
       return outcome.isAccepted() ? 0 : 1;
@@ -95,7 +95,7 @@ final class PoolEventOption extends SourceOption {
       SortedMap<String, AllocatedPool> pools, Allocation allocation, Optional<String> workloadId) {
     try (SimulatedCosts simulated = new SimulatedCosts(endpoint(), this::note)) {
       PoolState state = pools.get(allocation.poolId()).state();
-      return new AllocationView(
+      return new AllocationText(
               new AllocatedPool(state, Optional.of(allocation)), simulated::ofCurve)
           .answer(workloadId);
     }

@@ -85,6 +85,11 @@ class PrintOption {
     }
   }
 
+  /** Prints a table, or its rows. */
+  final void print(Table<?> table) {
+    printAll(table.rows(), () -> table);
+  }
+
   /** Prints records as their schema has them, or the text. */
   final <V> void printAll(Codec<V, ?> codec, Collection<V> values, Supplier<?> text) {
     printAll(values.stream().map(value -> JsonText.tree(codec, value)).toList(), text);

@@ -4,16 +4,17 @@ import com.google.errorprone.annotations.FormatMethod;
 import io.shardtide.plan.CacheMisses;
 import io.shardtide.plan.Explanation;
 import io.shardtide.plan.HotRows;
-import io.shardtide.plan.Insight;
 import io.shardtide.plan.MoveStep;
 import io.shardtide.plan.MoveWave;
 import io.shardtide.plan.MoveWaves;
+import io.shardtide.plan.PlannedKernel;
 import io.shardtide.plan.Region;
 import io.shardtide.plan.Replication;
 import io.shardtide.plan.Shard;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.plan.Transfer;
 import io.shardtide.plan.WaveSettings;
+import io.shardtide.workload.ComputeKernel;
 import io.shardtide.workload.ReplicaGroups;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.TableKernel;
@@ -32,6 +33,9 @@ import java.util.stream.IntStream;
 
 /** Describes the shards, the moves and the explanations of a plan. */
 final class ShardTexts {
+  /** Tables that a text names. */
+  private static final int MAX_NAMED = 5;
+
   /** Shards by table, the tables by name. */
   private final Map<String, List<Shard>> ofTable = new TreeMap<>();
 
@@ -90,20 +94,23 @@ final class ShardTexts {
     return HotRows.others(shards).get(0).kind();
   }
 
-  /**
-   * Returns a table of where tables are, a row for each range of columns; whole tables last.
-   *
-   * @param most how many tables are listed
-   */
-  TextTable layout(int most) {
-    TextTable out = new TextTable("table", "sharded", " columns", " rows", "devices");
-    ofTable.values().stream()
-        .sorted(
-            Comparator.comparing(
-                shards -> shards.size() == 1 && kind(shards) == ShardKind.TABLE_WISE))
-        .limit(most)
-        .forEach(shards -> addLayout(out, shards));
-    return out;
+  /** A row for each range of columns of a table; the first one names the table. */
+  private record Placed(String table, String sharded, Region region, String rows, String devices) {}
+
+  /** Returns a table of where tables are, a row for each range of columns; whole tables last. */
+  Table<?> layout() {
+    return new Table<>(
+            ofTable.values().stream()
+                .sorted(
+                    Comparator.comparing(
+                        shards -> shards.size() == 1 && kind(shards) == ShardKind.TABLE_WISE))
+                .flatMap(shards -> layout(shards).stream())
+                .toList())
+        .left("table", Placed::table)
+        .left("sharded", Placed::sharded)
+        .right("columns", placed -> columns(placed.region()))
+        .right("rows", Placed::rows)
+        .left("devices", Placed::devices);
   }
 
   /** Returns the devices of shards: {@code 0 to 7}, say, or each if they are not in a row. */
@@ -116,35 +123,33 @@ final class ShardTexts {
         : devices.stream().map(device -> text("%d", device)).collect(Collectors.joining(", "));
   }
 
-  private static void addLayout(TextTable out, List<Shard> shards) {
-    Map<Integer, List<Shard>> ofColumns =
-        HotRows.others(shards).stream()
-            .collect(Collectors.groupingBy(Shard::columnOffset, TreeMap::new, Collectors.toList()));
-    boolean isFirst = true;
-    for (List<Shard> parts : ofColumns.values()) {
-      Shard first = parts.get(0);
-      out.add(
-          isFirst ? first.table() : "",
-          isFirst ? first.kind().label() : "",
-          columns(first.region()),
-          text("%,d", first.rows()) + (parts.size() == 1 ? "" : " each"),
-          first.isCopied() ? "every device" : devices(parts));
-      isFirst = false;
-    }
+  private static List<Placed> layout(List<Shard> shards) {
+    List<Placed> out = new ArrayList<>();
+    HotRows.others(shards).stream()
+        .collect(Collectors.groupingBy(Shard::columnOffset, TreeMap::new, Collectors.toList()))
+        .values()
+        .forEach(
+            parts -> {
+              Shard first = parts.get(0);
+              out.add(
+                  new Placed(
+                      out.isEmpty() ? first.table() : "",
+                      out.isEmpty() ? first.kind().label() : "",
+                      first.region(),
+                      text("%,d", first.rows()) + (parts.size() == 1 ? "" : " each"),
+                      first.isCopied() ? "every device" : devices(parts)));
+            });
     HotRows.of(shards)
         .ifPresent(
             rows ->
                 out.add(
-                    "",
-                    "hot rows",
-                    columns(shards.get(0).region()),
-                    text("%,d", rows),
-                    "every device"));
-  }
-
-  /** Returns how many tables there are. */
-  int tables() {
-    return ofTable.size();
+                    new Placed(
+                        "",
+                        "hot rows",
+                        shards.get(0).region(),
+                        text("%,d", rows),
+                        "every device")));
+    return out;
   }
 
   private static String columns(Region region) {
@@ -166,26 +171,21 @@ final class ShardTexts {
             : text(", rows %,d to %,d", region.rowOffset(), region.rowEnd() - 1));
   }
 
-  /**
-   * Returns the replica groups of a plan, and what keeping them equal takes; empty of one group.
-   */
-  static String replication(ShardingPlan plan) {
+  /** Returns the replica groups of a plan, and what keeping them equal takes; empty of one. */
+  static Optional<String> replication(ShardingPlan plan) {
     Replication replication = plan.replication();
-    return replication.groups().areSeveral()
-        ? text(
-            "%s of %d devices, synchronized every %s in %.2f ms",
-            replication.groups().describe(),
-            plan.prediction().deviceCosts().size(),
-            replication.synchronizationSteps() == 1
-                ? "step"
-                : text("%,d steps", replication.synchronizationSteps()),
-            replication.synchronizationMs())
-        : "";
-  }
-
-  /** Returns the devices of a move. */
-  static String route(Transfer move) {
-    return route(move, MoveStep.Stage.DIRECT);
+    return Optional.of(replication.groups())
+        .filter(ReplicaGroups::areSeveral)
+        .map(
+            groups ->
+                text(
+                    "%s of %d devices, synchronized every %s in %.3f ms",
+                    groups.describe(),
+                    plan.prediction().deviceCosts().size(),
+                    replication.synchronizationSteps() == 1
+                        ? "step"
+                        : text("%,d steps", replication.synchronizationSteps()),
+                    replication.synchronizationMs()));
   }
 
   /** Returns how many shards move, and in how many parts if they come from several devices. */
@@ -198,24 +198,15 @@ final class ShardTexts {
 
   /** Returns the devices of a step of a move. */
   static String route(Transfer move, MoveStep.Stage stage) {
-    String to =
-        move.toDevice() == Shard.EVERY_DEVICE
-            ? "every other device"
-            : "device %d".formatted(move.toDevice());
     String from =
-        move.fromDevice() == Shard.EVERY_DEVICE
-            ? "any copy"
-            : "device %d".formatted(move.fromDevice());
-    return switch (stage) {
-      case DIRECT ->
-          from
-              + " -> "
-              + (move.fromDevice() >= 0 && move.toDevice() >= 0
-                  ? Integer.toString(move.toDevice())
-                  : to);
-      case TO_HOST -> from + " -> host";
-      case FROM_HOST -> "host -> " + to;
-    };
+        stage == MoveStep.Stage.FROM_HOST ? "host" : device(move.fromDevice(), "any copy");
+    String to =
+        stage == MoveStep.Stage.TO_HOST ? "host" : device(move.toDevice(), "every other device");
+    return from + " -> " + to;
+  }
+
+  private static String device(int device, String every) {
+    return device == Shard.EVERY_DEVICE ? every : "device " + device;
   }
 
   /** Returns the decision that an explanation is of. */
@@ -253,15 +244,45 @@ final class ShardTexts {
     return misses.reservation().isEmpty() ? missed : missed + "; " + misses.reservation();
   }
 
-  /** Returns how far a step is above a lower bound, as a share of the bound; 0 of no bound. */
-  static double aboveBound(double predictedMs, Insight insight) {
-    double boundMs = insight.lowerBoundMs();
-    return boundMs > 0 ? Math.max(0, predictedMs / boundMs - 1) : 0;
+  /** Returns the codecs of a plan, and what each saves; empty without any. */
+  static Optional<String> codecs(ShardingPlan plan) {
+    return plan.codecs().stream()
+        .map(
+            of ->
+                text(
+                    "%s %s %s (saves %.3f ms)",
+                    of.scope().label(), of.direction().label(), of.codec().name(), of.savedMs()))
+        .reduce((first, second) -> first + ", " + second)
+        .map(all -> all + "; none elsewhere");
   }
 
-  /** Returns the purpose of a decision: {@code device lost}, say. */
-  static String cause(Explanation.Cause cause) {
-    return cause.name().toLowerCase(Locale.ROOT).replace('_', ' ');
+  /** Returns what publishers decided about kernels of tables; empty without any. */
+  static Optional<String> kernels(ShardingPlan plan) {
+    int others = plan.kernels().size() - MAX_NAMED;
+    return plan.kernels().stream()
+        .limit(MAX_NAMED)
+        .map(ShardTexts::kernel)
+        .reduce((first, second) -> first + "; " + second)
+        .map(all -> others > 0 ? text("%s; and %,d more tables", all, others) : all);
+  }
+
+  private static String kernel(PlannedKernel planned) {
+    TableKernel kernel = planned.kernel();
+    List<String> parts = new ArrayList<>();
+    kernel.computeKernel().map(ComputeKernel::label).ifPresent(parts::add);
+    kernel.cacheAlgorithm().ifPresent(algorithm -> parts.add("cache " + algorithm));
+    if (planned.enforceHbm()) {
+      parts.add("state in device memory");
+    }
+    kernel.outputType().ifPresent(type -> parts.add("outputs " + type));
+    kernel
+        .stochasticRounding()
+        .ifPresent(is -> parts.add(is ? "stochastic rounding" : "no stochastic rounding"));
+    if (parts.isEmpty()) {
+      // Nothing else is left to decide.
+      parts.add("cache of a fixed size");
+    }
+    return planned.table() + " " + String.join(", ", parts);
   }
 
   @FormatMethod

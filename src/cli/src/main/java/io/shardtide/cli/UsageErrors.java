@@ -73,6 +73,9 @@ final class UsageErrors implements IParameterExceptionHandler {
 
   private static String problem(List<String> unmatched, CommandSpec command) {
     String first = unmatched.get(0);
+    if (first.startsWith("--report") && name(command).equals("model evaluate")) {
+      return "there is no option --report; the text has its tables, and -o json their numbers";
+    }
     if (first.startsWith("-")) {
       return "there is no option %s%s".formatted(first, hint(first, command.optionsMap().keySet()));
     }

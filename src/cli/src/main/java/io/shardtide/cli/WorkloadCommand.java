@@ -1,6 +1,5 @@
 package io.shardtide.cli;
 
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
@@ -163,15 +162,16 @@ final class WorkloadCommand {
         RecordText.write(
             new WorkloadSpec(id, workload.cluster(), List.copyOf(workload.tables().values()))),
         () -> {
-          TextTable tables = new TextTable("table", " rows", " columns", " lookups");
-          for (TableSpec table : workload.tables().values()) {
-            tables.add(
-                table.name(),
-                "%,d".formatted(table.rows()),
-                "%,d".formatted(table.columns()),
-                Double.toString(table.poolingFactor()));
-          }
-          return table(List.of(workload)) + "\n" + tables;
+          Printed out = new Printed();
+          out.table(table(List.of(workload)));
+          out.line("");
+          out.table(
+              new Table<>(workload.tables().values())
+                  .left("table", TableSpec::name)
+                  .right("rows", "%,d", TableSpec::rows)
+                  .right("columns", "%,d", TableSpec::columns)
+                  .right("lookups", TableSpec::poolingFactor));
+          return out;
         });
     return 0;
   }
@@ -181,20 +181,7 @@ final class WorkloadCommand {
       description = "Lists the workloads, as the accepted events make them.",
       footer = {"", "Example:", "  shardtide workload list"})
   int list(@Mixin ClusterOption on) throws IOException {
-    Collection<Workload> all = read(on, Optional.empty()).values();
-    on.printAll(
-        all.stream()
-            .map(
-                one ->
-                    JsonNodeFactory.instance
-                        .objectNode()
-                        .put("task", one.id())
-                        .put("generation", one.generation())
-                        .put("devices", one.cluster().map(ClusterSpec::devices).orElse(0))
-                        .put("hardware", one.cluster().map(ClusterSpec::hardware).orElse(""))
-                        .put("tables", one.tables().size()))
-            .toList(),
-        () -> table(all));
+    on.print(table(read(on, Optional.empty()).values()));
     return 0;
   }
 
@@ -205,17 +192,30 @@ final class WorkloadCommand {
     }
   }
 
-  private static TextTable table(Collection<Workload> workloads) {
-    TextTable table = new TextTable("workload", " generation", " devices", "hardware", " tables");
-    for (Workload workload : workloads) {
-      table.add(
+  /** A workload of a list. */
+  private record Listed(
+      String task,
+      long generation,
+      Optional<Integer> devices,
+      Optional<String> hardware,
+      int tables) {
+    static Listed of(Workload workload) {
+      return new Listed(
           workload.id(),
-          Long.toString(workload.generation()),
-          workload.cluster().map(of -> Integer.toString(of.devices())).orElse(""),
-          workload.cluster().map(ClusterSpec::hardware).orElse(""),
-          "%,d".formatted(workload.tables().size()));
+          workload.generation(),
+          workload.cluster().map(ClusterSpec::devices),
+          workload.cluster().map(ClusterSpec::hardware),
+          workload.tables().size());
     }
-    return table;
+  }
+
+  private static Table<Listed> table(Collection<Workload> workloads) {
+    return new Table<>(workloads.stream().map(Listed::of).toList())
+        .left("workload", Listed::task)
+        .right("generation", Listed::generation)
+        .right("devices", "%,d", Listed::devices)
+        .left("hardware", Listed::hardware)
+        .right("tables", "%,d", Listed::tables);
   }
 
   @Command(

@@ -8,11 +8,15 @@ import java.io.StringWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The commands of {@code acls} in a shell: no value becomes a part of its syntax. */
+/**
+ * The commands of {@code acls} in a shell: no value becomes a part of its syntax; and the rights of
+ * optional parts of the planner. {@code SecureRunIT} runs what is printed.
+ */
 class AclsCommandTest {
   private static String printed(String... args) {
     StringWriter out = new StringWriter();
@@ -71,5 +75,30 @@ class AclsCommandTest {
     assertThat(printed.replaceAll("(?m)^#.*\n", ""))
         .contains(" --allow-principal User:CN=planner,O=x --operation ")
         .doesNotContain("'");
+  }
+
+  private static List<String> acls(String... options) {
+    String[] args = Stream.concat(Stream.of("acls"), Stream.of(options)).toArray(String[]::new);
+    return printed(args).lines().filter(line -> !line.startsWith("#")).toList();
+  }
+
+  @Test
+  void rights_of_pools_are_printed_on_a_switch_only() {
+    List<String> without = acls();
+    List<String> with = acls("--pools");
+    assertThat(without).noneMatch(line -> line.matches(".*(pool|curve|allocation).*"));
+    assertThat(with)
+        .containsAll(without)
+        .anyMatch(line -> line.contains("--operation Write --topic shardtide.pool-changes"));
+  }
+
+  @Test
+  void rights_of_growth_are_printed_beside_those_of_pools() {
+    assertThat(acls("--growth"))
+        .containsAll(acls())
+        .noneMatch(line -> line.matches(".*(pool|curve|allocation).*"));
+    assertThat(acls("--growth", "--pools"))
+        .containsAll(acls("--growth"))
+        .containsAll(acls("--pools"));
   }
 }

@@ -30,9 +30,9 @@ class CodecTextsTest {
   @Test
   void a_plan_names_the_codec_of_each_collective_and_what_it_saves() {
     ShardingPlan plan = Samples.plan();
-    assertThat(CodecTexts.describe(plan)).isEmpty();
-    assertThat(CodecTexts.describe(Samples.with(plan, CODECS)))
-        .isEqualTo(
+    assertThat(ShardTexts.codecs(plan)).isEmpty();
+    assertThat(ShardTexts.codecs(Samples.with(plan, CODECS)))
+        .hasValue(
             "device forward fp16 (saves 0.413 ms), device backward bf16 (saves 0.100 ms),"
                 + " cluster backward fp8 (saves 2.000 ms); none elsewhere");
   }

@@ -64,7 +64,7 @@ class ForecastViewTest {
         .isEqualTo(
             """
             workload  table         ids        slots   fill  ids in a day               in 7 days                  in 28 days               full in                 resized to  reported
-            ads       item       70,000       80,000  87.5%  70,200 (70,100 to 70,300)  72,000 (71,000 to 73,000)  76,000 (74,000 to 120K)  not expected                        2026-11-27T10:00:00Z
+            ads       item       70,000       80,000  87.5%  70,200 (70,100 to 70,300)  72,000 (71,000 to 73,000)  76,000 (74,000 to 120K)  not expected                     -  2026-11-27T10:00:00Z
             ads       user   90,000,000  100,000,000  90.0%  93M (92M to 94.1M)         110M (98M to 121M)         1B (150M to 1.23B)       3.2 days (2.6 to 4.1)  150,000,000  2026-11-27T10:00:00Z
             """);
   }

@@ -32,7 +32,7 @@ class OldNamesTest {
           plan --workloads w --hardware h200 --json | plan make -f w --hardware h200 -o=jsonl
           plan --workloads w --predict p --out o | plan evaluate -f w --plans p --out o
           pretrain --samples s --hardware h --out m | model train --samples s --hardware h --out m
-          evaluate --samples s --model m | model evaluate --samples s --model m
+          evaluate --samples s --model m | model evaluate -o=json --samples s --model m
           export --workload w --out dir | log export --workload w dir
           replay --events e --out o --workload w --what-if --cluster devices=3 | log replay e --out o --workload w --what-if --cluster devices=3
           why --workload w --generation 2 | plan why w --generation 2

@@ -76,7 +76,7 @@ class OutputsTest {
           plan --workloads w --predict IN --out OUT                                | --plans
           pretrain --samples s --hardware x --tables IN --out OUT                  | --tables
           pretrain --samples s --hardware x --from IN --out OUT                    | --from
-          evaluate --samples s --tables IN --report OUT                            | --tables
+          evaluate --samples s --tables IN --predictions OUT                       | --tables
           evaluate --samples s --model IN --predictions OUT                        | --model
           replay --events IN --out OUT                                             | LOG
           replay --events e --model IN --out OUT                                   | --model
@@ -105,7 +105,6 @@ class OutputsTest {
   @ValueSource(
       strings = {
         "pretrain --samples IN --hardware x --out OUT",
-        "evaluate --samples IN --report OUT",
         "evaluate --samples IN --predictions OUT"
       })
   void nothing_is_written_into_samples(String command) throws IOException {
@@ -115,15 +114,6 @@ class OutputsTest {
       assertRefused(command, samples, out, "outside of --samples");
       assertRefused(command, link, out, "outside of --samples");
     }
-  }
-
-  @Test
-  void two_outputs_are_two_files() {
-    assertRefused(
-        "evaluate --samples s --report IN --predictions OUT",
-        input,
-        input,
-        "another file than --report");
   }
 
   @Test

@@ -126,18 +126,18 @@ class PlanHardwareTest {
           .isEqualTo(row.get("hardware").textValue());
       assertThat(row.get("task").textValue()).isEqualTo(i < 2 ? "a" : "b");
       assertThat(row.get("simulated").booleanValue()).isEqualTo(i % 2 == 1);
-      assertThat(row.get("usable_bytes_per_device").longValue())
+      assertThat(row.get("usableBytesPerDevice").longValue())
           .isEqualTo((i % 2 == 0 ? 141 : 16) * GIB - (i < 2 ? 0 : 8 * GIB));
-      double predictedMs = row.get("predicted_ms").doubleValue();
+      double predictedMs = row.at("/plan/predictedMs").doubleValue();
       assertThat(predictedMs).isEqualTo(plans(expected).get(i).get("predicted_ms").doubleValue());
-      assertThat(row.get("lower_bound_ms").doubleValue()).isBetween(0.0, predictedMs);
-      assertThat(row.get("above_bound").doubleValue())
-          .isEqualTo(predictedMs / row.get("lower_bound_ms").doubleValue() - 1);
-      assertThat(row.at("/bottleneck/device").intValue()).isBetween(0, 3);
-      assertThat(row.at("/bottleneck/table").textValue()).isIn("user", "item");
-      assertThat(row.get("fullest_device_bytes").longValue())
-          .isEqualTo(bytesOf(plans(expected).get(i), row.get("fullest_device").intValue()))
-          .isLessThanOrEqualTo(row.get("usable_bytes_per_device").longValue());
+      assertThat(row.at("/plan/lowerBoundMs").doubleValue()).isBetween(0.0, predictedMs);
+      assertThat(row.at("/plan/aboveBound").doubleValue())
+          .isEqualTo(predictedMs / row.at("/plan/lowerBoundMs").doubleValue() - 1);
+      assertThat(row.at("/plan/bottleneck/device").intValue()).isBetween(0, 3);
+      assertThat(row.at("/plan/bottleneck/table").textValue()).isIn("user", "item");
+      assertThat(row.at("/plan/fullestDeviceBytes").longValue())
+          .isEqualTo(bytesOf(plans(expected).get(i), row.at("/plan/fullestDevice").intValue()))
+          .isLessThanOrEqualTo(row.get("usableBytesPerDevice").longValue());
     }
   }
 
@@ -178,12 +178,12 @@ class PlanHardwareTest {
         .isEqualTo(1);
     assertThat(err.toString()).contains("1 of 4 plans that --must-fit names do not fit: b on h200");
     JsonNode tooLarge = printed().get(2);
-    assertThat(tooLarge.get("feasible").booleanValue()).isFalse();
-    assertThat(tooLarge.get("must_fit").booleanValue()).isTrue();
-    assertThat(tooLarge.get("proven").booleanValue()).isTrue();
+    assertThat(tooLarge.get("plan").isNull()).isTrue();
+    assertThat(tooLarge.get("mustFit").booleanValue()).isTrue();
+    assertThat(tooLarge.at("/shortfall/proven").booleanValue()).isTrue();
     // 10 million rows of 128 columns and 8 million of 64, on four devices of 1 GiB.
-    assertThat(tooLarge.get("bytes_short").longValue()).isEqualTo(7_168_000_000L - 4 * GIB);
-    assertThat(tooLarge.has("predicted_ms")).isFalse();
+    assertThat(tooLarge.at("/shortfall/bytesShort").longValue())
+        .isEqualTo(7_168_000_000L - 4 * GIB);
   }
 
   /** A user's models stand beside the shipped ones, and in their place. */
@@ -221,7 +221,7 @@ class PlanHardwareTest {
             plan(workloads, "h200", "--format", "torchrec", "--out", torchRec.toString(), "--json"))
         .as(err.toString())
         .isZero();
-    double predictedMs = printed().get(0).get("predicted_ms").doubleValue();
+    double predictedMs = printed().get(0).at("/plan/predictedMs").doubleValue();
     assertThat(Files.readString(torchRec)).startsWith("{\"task\":\"a\",\"hardware\":\"h200\"");
     Path again = folder.resolve("again.jsonl");
     assertThat(
@@ -298,18 +298,17 @@ class PlanHardwareTest {
     assertThat(rows).hasSize(9);
     for (int i = 0; i < rows.size(); i++) {
       JsonNode row = rows.get(i);
-      long memory = 8 * row.get("usable_bytes_per_device").longValue();
-      assertThat(row.get("feasible").booleanValue())
-          .as(row.toString())
-          .isEqualTo(bytes[i / 3] <= memory);
-      if (!row.get("feasible").booleanValue()) {
-        assertThat(row.get("bytes_short").longValue()).isEqualTo(bytes[i / 3] - memory);
+      long memory = 8 * row.get("usableBytesPerDevice").longValue();
+      boolean fits = row.get("shortfall").isNull();
+      assertThat(fits).as(row.toString()).isEqualTo(bytes[i / 3] <= memory);
+      if (!fits) {
+        assertThat(row.at("/shortfall/bytesShort").longValue()).isEqualTo(bytes[i / 3] - memory);
       } else {
-        assertThat(8 * row.get("fullest_device_bytes").longValue())
+        assertThat(8 * row.at("/plan/fullestDeviceBytes").longValue())
             .isGreaterThanOrEqualTo(bytes[i / 3]);
       }
     }
-    assertThat(rows.stream().map(row -> row.get("feasible").booleanValue()))
+    assertThat(rows.stream().map(row -> row.get("shortfall").isNull()))
         .containsExactly(true, true, true, true, true, false, true, true, false);
   }
 

@@ -67,7 +67,7 @@ class ShardTextsTest {
 
   @Test
   void each_kind_has_a_row_for_each_range_of_columns_and_whole_tables_come_last() {
-    assertThat(texts.layout(10).toString())
+    assertThat(texts.layout().toString())
         .isEqualTo(
             """
             table       sharded         columns          rows  devices
@@ -94,10 +94,10 @@ class ShardTextsTest {
         .isEqualTo("columns 0 to 15, rows 250,001 to 500,001");
     assertThat(texts.part(move(new Region(8, 8, 0, 1_000_001), 0, 1))).isEqualTo("columns 8 to 15");
     Region all = new Region(0, 16, 0, 1_000_001);
-    assertThat(ShardTexts.route(move(all, 0, 3))).isEqualTo("device 0 -> 3");
-    assertThat(ShardTexts.route(move(all, 0, Shard.EVERY_DEVICE)))
+    assertThat(ShardTexts.route(move(all, 0, 3), Stage.DIRECT)).isEqualTo("device 0 -> device 3");
+    assertThat(ShardTexts.route(move(all, 0, Shard.EVERY_DEVICE), Stage.DIRECT))
         .isEqualTo("device 0 -> every other device");
-    assertThat(ShardTexts.route(move(all, Shard.EVERY_DEVICE, 4)))
+    assertThat(ShardTexts.route(move(all, Shard.EVERY_DEVICE, 4), Stage.DIRECT))
         .isEqualTo("any copy -> device 4");
     assertThat(ShardTexts.route(move(all, 0, 3), Stage.TO_HOST)).isEqualTo("device 0 -> host");
     assertThat(ShardTexts.route(move(all, 0, 3), Stage.FROM_HOST)).isEqualTo("host -> device 3");

@@ -225,6 +225,7 @@ public class PlannerService implements AutoCloseable {
             if (lost.isPresent()) {
               throw new IllegalStateException(lost.get().text());
             }
+            StateCheck.mark(admin, settings);
             if (!checked.harmless().isEmpty()) {
               log.warn(
                   "Topics or limits differ from what is expected, harmlessly:\n{}",

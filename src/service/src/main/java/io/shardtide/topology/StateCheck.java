@@ -34,8 +34,7 @@ final class StateCheck {
   private StateCheck() {}
 
   /**
-   * Checks that the state directory is this cluster's and of these topics, and marks a new one as
-   * such.
+   * Checks that the state directory is this cluster's and of these topics, if it is of any.
    *
    * @param admin client; the caller closes it
    * @param settings settings of the planner
@@ -43,18 +42,33 @@ final class StateCheck {
    */
   static void stateDirectory(Admin admin, ServiceSettings settings)
       throws InterruptedException, ExecutionException {
+    try {
+      sameState(admin.describeCluster().clusterId().get(), settings);
+    } catch (IOException e) {
+      // Health and Kafka Streams say what is wrong with the directory.
+      log.warn("{} cannot be checked: {}", file(settings), e.toString());
+    }
+  }
+
+  /**
+   * Marks a new state directory as this cluster's and of these topics. Not before all checks: a
+   * start that is refused stores nothing.
+   *
+   * @param admin client; the caller closes it
+   * @param settings settings of the planner
+   */
+  static void mark(Admin admin, ServiceSettings settings)
+      throws InterruptedException, ExecutionException {
     String clusterId = admin.describeCluster().clusterId().get();
     Path file = file(settings);
     try {
       if (!Files.exists(file)) {
         Files.createDirectories(file.getParent());
         Files.write(file, List.of(clusterId, settings.endpoint().prefix()), StandardCharsets.UTF_8);
-        return;
       }
-      sameState(clusterId, settings);
     } catch (IOException e) {
-      // Health and Kafka Streams say what is wrong with the directory.
-      log.warn("{} cannot be checked: {}", file, e.toString());
+      // As above.
+      log.warn("{} cannot be written: {}", file, e.toString());
     }
   }
 

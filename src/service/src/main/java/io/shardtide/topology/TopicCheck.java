@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
@@ -131,13 +132,11 @@ final class TopicCheck {
     return TopicDifference.result(found, found + "; ", differences);
   }
 
-  /** Returns differences, those that are refused first, with what fixes each. */
+  /** Returns differences with what fixes each. */
   static String describe(List<TopicDifference> differences) {
     return differences.stream()
         .sorted(
-            Comparator.comparing((TopicDifference d) -> !d.refused())
-                .thenComparing(TopicDifference::topic)
-                .thenComparing(TopicDifference::setting))
+            Comparator.comparing(TopicDifference::topic).thenComparing(TopicDifference::setting))
         .map(d -> (d.refused() ? "refused: " : "noted: ") + d.sentence())
         .collect(Collectors.joining("\n"));
   }
@@ -254,17 +253,28 @@ final class TopicCheck {
   }
 
   private String remedy(TopicDescription topic, int wanted) throws InterruptedException {
-    Set<Integer> counts = counts();
-    if (!written(topic)) {
+    boolean alike = counts().size() == 1;
+    // Of topics alike, none can have more partitions if one must keep those that it has.
+    Optional<String> kept = firstWritten(alike ? read : Set.of(topic.name()));
+    if (kept.isEmpty()) {
       return "kafka-topics.sh %s --alter --topic %s --partitions %d"
           .formatted(TopicRules.connection(settings), topic.name(), wanted);
     }
     return "in the settings file: %s (%s has records; with more partitions, a workload's next record could go to another partition)"
         .formatted(
-            counts.size() == 1
-                ? "topics.partitions=" + counts.iterator().next()
+            alike
+                ? "topics.partitions=" + topic.partitions().size()
                 : "another topics.prefix, to start over",
-            topic.name());
+            kept.get());
+  }
+
+  private Optional<String> firstWritten(Set<String> names) throws InterruptedException {
+    for (String name : new TreeSet<>(names)) {
+      if (existing.containsKey(name) && written(existing.get(name))) {
+        return Optional.of(name);
+      }
+    }
+    return Optional.empty();
   }
 
   /** Returns whether a topic has ever had a record. */

@@ -14,7 +14,9 @@ public final class TopicMismatchException extends RuntimeException {
   TopicMismatchException(List<TopicDifference> differences) {
     super(
         "The cluster would lose, refuse or misorder records; nothing was started:%n%s"
-            .formatted(TopicCheck.describe(differences)));
+            .formatted(
+                TopicCheck.describe(
+                    differences.stream().filter(TopicDifference::refused).toList())));
     this.differences = List.copyOf(differences);
   }
 

@@ -17,6 +17,9 @@ public record Certificates(Path keyStore, Path trustStore, String password) {
   /** The page with the commands. */
   static final Path PAGE = Path.of("docs/DEPLOY.md");
 
+  /** Every password begins with this, so that a search of what a program printed finds any. */
+  public static final String SECRET = "hunter2";
+
   private static final String ADDRESSES = "dns:kafka-1,ip:10.0.0.7";
 
   /** Makes them in a folder. */
@@ -54,7 +57,7 @@ public record Certificates(Path keyStore, Path trustStore, String password) {
 
   /** Returns the password of all stores. */
   public static String storePassword() {
-    return SecureKafka.SECRET + "-store";
+    return SECRET + "-store";
   }
 
   private static void run(Path folder, String commands) throws IOException, InterruptedException {
@@ -65,7 +68,7 @@ public record Certificates(Path keyStore, Path trustStore, String password) {
             .redirectErrorStream(true)
             .redirectOutput(log.toFile());
     builder.environment().put("STORE_PASSWORD", storePassword());
-    builder.environment().put("CA_PASSWORD", SecureKafka.SECRET + "-ca");
+    builder.environment().put("CA_PASSWORD", SECRET + "-ca");
     String java = Path.of(System.getProperty("java.home"), "bin").toString();
     builder.environment().merge("PATH", java, (path, bin) -> bin + ":" + path);
     Process process = builder.start();

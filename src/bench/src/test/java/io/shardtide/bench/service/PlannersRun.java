@@ -70,7 +70,8 @@ public record PlannersRun(
           // The first one creates the topics.
           planner.awaitServing();
         }
-        // The load is of this version: its schemas may follow those of an older planner, not precede.
+        // The load is of this version: its schemas may follow those of an older planner, not
+        // precede.
         cluster.registry().register(cluster.endpoint().topics());
         try (Measured measured = new Measured(cluster, processes)) {
           measured.run();

@@ -172,9 +172,9 @@ class ModelTrainingTest {
             samples(2, 400).collectives());
     try (TensorFlowTowers towers = new TensorFlowTowers(bundle)) {
       Evaluation evaluation = Evaluation.of(new CostModel(bundle), towers, valid);
-      Accuracy.Compute compute = Accuracy.ofComputations(evaluation.computations());
+      Accuracy compute = Accuracy.ofComputations(evaluation.computations());
       assertThat(compute.mape()).isLessThan(0.02);
-      assertThat(compute.kendall()).isGreaterThan(0.98);
+      assertThat(compute.kendall().getAsDouble()).isGreaterThan(0.98);
       assertThat(compute.forwardMape().getAsDouble()).isLessThan(0.03);
       assertThat(compute.backwardMape().getAsDouble()).isLessThan(0.03);
       assertThat(evaluation.notPredicted()).isZero();
