@@ -2,7 +2,7 @@ package io.shardtide.cli;
 
 import io.shardtide.replay.Export;
 import io.shardtide.replay.RefusedException;
-import io.shardtide.replay.WithoutPools;
+import io.shardtide.replay.SomeRecords;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
@@ -48,7 +48,9 @@ final class LogCommand {
                 on.endpoint(), Optional.ofNullable(workload), () -> bar.show(++read[0], size[0]))) {
       size[0] = records.size();
       Map<String, Integer> counts =
-          Export.write(workload == null ? records : new WithoutPools(records), folder);
+          Export.write(
+              new SomeRecords(records, kind -> workload == null || !kind.isOfPools(), of -> of),
+              folder);
       if (counts.isEmpty()) {
         throw new RefusedException(
             "The cluster has no events%s: nothing was written"
@@ -57,6 +59,8 @@ final class LogCommand {
                         ? " in topics with this --prefix"
                         : " of workload \"%s\"".formatted(workload)));
       }
+      // Offsets of transactions' marks have no records.
+      bar.show(size[0], size[0]);
       bar.end();
       records.notes().forEach(note -> on.note("note: " + note));
       on.print(

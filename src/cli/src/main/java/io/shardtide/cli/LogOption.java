@@ -3,7 +3,6 @@ package io.shardtide.cli;
 import io.shardtide.replay.ExportFolder;
 import io.shardtide.replay.LogRecords;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -26,11 +25,6 @@ final class LogOption extends ClusterOption {
     // Checked when the log is read.
   }
 
-  /** Returns the export in a folder, or beside a file of events. */
-  static ExportFolder export(Path path) throws IOException {
-    return Files.isDirectory(path) ? ExportFolder.of(path) : ExportFolder.beside(path);
-  }
-
   /**
    * Reads a log.
    *
@@ -43,7 +37,7 @@ final class LogOption extends ClusterOption {
       if (isGiven()) {
         throw wrong("give either an exported log or --bootstrap-server with --registry");
       }
-      return use.of(export(path));
+      return use.of(ExportFolder.of(path));
     }
     super.check();
     long[] read = {0};
