@@ -7,36 +7,35 @@ import io.shardtide.replay.Verdict;
 import io.shardtide.replay.WhatIf;
 import io.shardtide.workload.ByteSizes;
 import io.shardtide.workload.CanonicalHash;
-import java.util.Locale;
-import java.util.OptionalDouble;
+import java.util.List;
+import java.util.function.Function;
 
 /** Prints the result of a replay. */
 final class ReplayView {
-  private static final int SHOWN = 20;
-
   /** Returns the verdicts of plans, the first difference, problems and notes. */
-  String showPlans(ReplayResult result) {
-    TextTable table = new TextTable("workload", " generation", "plan", "effort", "verdict");
-    for (ReplayRow row : result.rows()) {
-      table.add(
-          row.workloadId(),
-          row.firstGeneration() == row.generation()
-              ? Long.toString(row.generation())
-              : row.firstGeneration() + " to " + row.generation(),
-          row.planId().map(CanonicalHash::shown).orElse("-"),
-          row.effort().map(e -> e.name().toLowerCase(Locale.ROOT)).orElse("-"),
-          row.verdict().toString());
-    }
-    TextLines out = new TextLines();
-    out.add(table);
-    out.add(
+  Printed showPlans(ReplayResult result) {
+    Printed out = new Printed();
+    out.table(
+        new Table<>(result.rows())
+            .left("workload", ReplayRow::workloadId)
+            .right("generation", ReplayView::generations)
+            .left("plan", row -> row.planId().map(CanonicalHash::shown))
+            .left("effort", row -> row.effort().map(PlanText::lower))
+            .left("verdict", ReplayRow::verdict));
+    out.line(
         "%,d equal, %,d differ, %,d not recorded, %,d not reproduced",
         result.count(Verdict.EQUAL),
         result.count(Verdict.DIFFERS),
         result.count(Verdict.NOT_RECORDED),
         result.count(Verdict.NOT_REPRODUCED));
     show(out, result, "plan", "");
-    return out.toString();
+    return out;
+  }
+
+  private static String generations(ReplayRow row) {
+    return row.firstGeneration() == row.generation()
+        ? Long.toString(row.generation())
+        : row.firstGeneration() + " to " + row.generation();
   }
 
   /**
@@ -47,10 +46,10 @@ final class ReplayView {
    * @param one what the id of one is of
    * @param owner text before a workload or pool
    */
-  String show(ReplayResult result, String all, String one, String owner) {
-    TextLines out = new TextLines();
+  Printed show(ReplayResult result, String all, String one, String owner) {
+    Printed out = new Printed();
     if (!result.rows().isEmpty()) {
-      out.add(
+      out.line(
           "%,d %s equal, %,d differ, %,d not reproduced",
           result.count(Verdict.EQUAL),
           all,
@@ -58,25 +57,25 @@ final class ReplayView {
           result.count(Verdict.NOT_REPRODUCED));
     }
     show(out, result, one, owner);
-    return out.toString();
+    return out;
   }
 
-  private static void show(TextLines out, ReplayResult result, String one, String owner) {
+  private static void show(Printed out, ReplayResult result, String one, String owner) {
     if (result.first().isPresent()) {
       Difference difference = result.first().get();
-      out.add(
+      out.line(
           "First difference: %s %s, generation %d of %s%s",
           one,
           CanonicalHash.shown(difference.id()),
           difference.generation(),
           owner,
           difference.owner());
-      out.add("  %s", difference.explanation());
-      out.add("  made from: %s", difference.inputs());
-      out.addAll("  ", difference.fields(), SHOWN);
+      out.line("  %s", difference.explanation());
+      out.line("  made from: %s", difference.inputs());
+      out.list("  ", difference.fields());
     }
-    out.addAll("problem: ", result.problems(), SHOWN);
-    out.addAll("note: ", result.notes(), SHOWN);
+    out.list("problem: ", result.problems());
+    out.list("note: ", result.notes());
   }
 
   /**
@@ -84,64 +83,58 @@ final class ReplayView {
    *
    * @param isPredicted whether recorded predictions were used
    */
-  String show(WhatIf.WhatIfResult result, boolean isPredicted) {
-    TextLines out = new TextLines();
-    out.add(
+  Printed show(WhatIf.WhatIfResult result, boolean isPredicted) {
+    Printed out = new Printed();
+    out.line(
         "Each generation is planned by itself, with %s and %s",
         result.settings(), isPredicted ? "the recorded predictions" : "new predictions");
-    TextTable table =
-        new TextTable(
-            "workload",
-            " generation",
-            " recorded ms",
-            " what-if ms",
-            " change",
-            " recorded moves",
-            " what-if moves");
-    double recordedMs = 0;
-    double ms = 0;
-    int both = 0;
-    long recordedBytes = 0;
-    long bytes = 0;
-    for (WhatIf.WhatIfRow row : result.rows()) {
-      OptionalDouble before = row.recorded().ms();
-      OptionalDouble after = row.hypothetical().ms();
-      boolean compares = before.isPresent() && after.isPresent();
-      if (compares) {
-        recordedMs += before.getAsDouble();
-        ms += after.getAsDouble();
-        both++;
-      }
-      recordedBytes += row.recorded().movedBytes();
-      bytes += row.hypothetical().movedBytes();
-      table.add(
-          row.workloadId(),
-          Long.toString(row.generation()),
-          cost(row.recorded()),
-          cost(row.hypothetical()),
-          compares ? percent(before.getAsDouble(), after.getAsDouble()) : "",
-          ByteSizes.describe(row.recorded().movedBytes()),
-          ByteSizes.describe(row.hypothetical().movedBytes()));
+    out.table(
+        new Table<>(result.rows())
+            .left("workload", WhatIf.WhatIfRow::workloadId)
+            .right("generation", WhatIf.WhatIfRow::generation)
+            .right("recorded ms", row -> cost(row.recorded()))
+            .right("what-if ms", row -> cost(row.hypothetical()))
+            .right("change", ReplayView::change)
+            .right("recorded moves", row -> ByteSizes.describe(row.recorded().movedBytes()))
+            .right("what-if moves", row -> ByteSizes.describe(row.hypothetical().movedBytes())));
+    List<WhatIf.WhatIfRow> both = result.rows().stream().filter(ReplayView::compares).toList();
+    if (!both.isEmpty()) {
+      double before = mean(both, WhatIf.WhatIfRow::recorded);
+      double after = mean(both, WhatIf.WhatIfRow::hypothetical);
+      out.line(
+          "mean of %,d planned in both: %.3f -> %.3f ms, %s",
+          both.size(), before, after, percent(before, after));
     }
-    if (both > 0) {
-      table.add(
-          "mean of %d planned in both".formatted(both),
-          "",
-          "%.3f".formatted(recordedMs / both),
-          "%.3f".formatted(ms / both),
-          percent(recordedMs, ms),
-          "",
-          "");
-    }
-    table.add(
-        "total", "", "", "", "", ByteSizes.describe(recordedBytes), ByteSizes.describe(bytes));
-    out.add(table);
-    out.addAll("note: ", result.notes(), SHOWN);
-    return out.toString();
+    out.line(
+        "total of moves: %s -> %s",
+        bytes(result, WhatIf.WhatIfRow::recorded), bytes(result, WhatIf.WhatIfRow::hypothetical));
+    out.list("note: ", result.notes());
+    return out;
+  }
+
+  private static boolean compares(WhatIf.WhatIfRow row) {
+    return row.recorded().ms().isPresent() && row.hypothetical().ms().isPresent();
+  }
+
+  private static double mean(
+      List<WhatIf.WhatIfRow> rows, Function<WhatIf.WhatIfRow, WhatIf.GenerationOutcome> of) {
+    return rows.stream().mapToDouble(row -> of.apply(row).ms().getAsDouble()).average().orElse(0);
+  }
+
+  private static String bytes(
+      WhatIf.WhatIfResult result, Function<WhatIf.WhatIfRow, WhatIf.GenerationOutcome> of) {
+    return ByteSizes.describe(
+        result.rows().stream().mapToLong(row -> of.apply(row).movedBytes()).sum());
   }
 
   private static String cost(WhatIf.GenerationOutcome outcome) {
     return outcome.ms().isPresent() ? "%.3f".formatted(outcome.ms().getAsDouble()) : outcome.note();
+  }
+
+  private static String change(WhatIf.WhatIfRow row) {
+    return compares(row)
+        ? percent(row.recorded().ms().getAsDouble(), row.hypothetical().ms().getAsDouble())
+        : "";
   }
 
   private static String percent(double before, double after) {
