@@ -3,6 +3,7 @@
 Tests that need torch or torchrec are skipped where they are not installed.
 """
 
+import collections
 import dataclasses
 import enum
 import importlib
@@ -12,6 +13,7 @@ import io
 import itertools
 import json
 import pathlib
+import random
 import sys
 import tempfile
 import types
@@ -447,6 +449,51 @@ class Changes(unittest.TestCase):
                     self.assertEqual(found["moved_elements"], case["moved_elements"])
                     for module, tables in running["plan"].items():
                         self.assertEqual({**tables, **found["plan"].get(module, {})}, wanted["plan"][module])
+
+    def test_only_columns_that_change_their_device_move_between_any_reshardable_plans(self):
+        draw = random.Random(5)
+
+        def drawn():
+            """Ten tables of 64 columns and 1,000 rows over 4 devices, in parts of any widths, several of them on a device."""
+            shards = []
+            for name in (f"t{t}" for t in range(10)):
+                column = 0
+                while column < 64:
+                    width = 4 * draw.randint(1, (64 - column) // 4)
+                    kind = "TABLE_WISE" if width == 64 else "COLUMN_WISE"
+                    shards.append([name, kind, column, width, 0, 1000, draw.randrange(4)])
+                    column += width
+            return shards
+
+        def widths(shards):
+            of = collections.Counter()
+            for name, _, _, width, _, _, device in shards:
+                of[name, device] += width
+            return of
+
+        def described(shards):
+            found = describe({"reshardable": True, "devices_per_node": 4, "modules": "m"}, shards, 4)
+            tables = found["plan"]["m"].items()
+            own = {
+                (name, rank): part["shard_sizes"][1]
+                for name, sharding in tables
+                for rank, part in zip(sharding["ranks"], sharding["shards"])
+            }
+            self.assertEqual(own, widths(shards), "merged shards keep the columns of each device")
+            return found
+
+        def ranks(sharding):
+            return [r for r, part in zip(sharding["ranks"], sharding["shards"]) for _ in range(part["shard_sizes"][1])]
+
+        for _ in range(200):
+            running, wanted = described(drawn()), described(drawn())
+            before, after = running["plan"]["m"], wanted["plan"]["m"]
+            found = torchrec.changes.changes(running, wanted)
+            changed = found["plan"].get("m", {})
+            self.assertEqual({**before, **changed}, after)
+            self.assertTrue(all(before[name] != after[name] for name in changed))
+            moved = sum(b != a for name in after for b, a in zip(ranks(before[name]), ranks(after[name])))
+            self.assertEqual(found["moved_elements"], 1000 * moved)
 
     def test_another_module_is_refused(self):
         shards = [["a", "TABLE_WISE", 0, 8, 0, 10, 0]]

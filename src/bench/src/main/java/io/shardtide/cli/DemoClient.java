@@ -8,10 +8,11 @@ import static io.shardtide.wire.TopicType.SHARDING_PLANS;
 import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 
 import io.shardtide.client.Endpoint;
+import io.shardtide.client.WorkloadPublisher;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topics;
+import io.shardtide.wire.Topic;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.WorkloadChange;
 import java.nio.charset.StandardCharsets;
@@ -20,57 +21,41 @@ import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.Consumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.apache.kafka.common.serialization.Serializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /** Publishes the demo's events, malformed ones included, and receives what follows from them. */
 final class DemoClient implements AutoCloseable {
   private static final byte[] MALFORMED = "not an event".getBytes(StandardCharsets.UTF_8);
 
-  private final Topics topics;
-  private final Serializer<WorkloadChange> serializer;
-  private final KafkaProducer<String, byte[]> producer;
+  private final String changes;
+  private final WorkloadPublisher publisher;
+  private final KafkaProducer<String, byte[]> foreign;
   private final TopicReader reader;
   private final BlockingQueue<Object> answers = new LinkedBlockingQueue<>();
   private final BlockingQueue<Object> learned = new LinkedBlockingQueue<>();
 
   private DemoClient(Endpoint endpoint, Registry registry) {
-    topics = endpoint.topics();
-    serializer = registry.serde(topics.of(WORKLOAD_CHANGES)).serializer();
-    producer =
+    changes = endpoint.topics().of(WORKLOAD_CHANGES).name();
+    publisher = WorkloadPublisher.connect(endpoint, DemoScript.SOURCE);
+    foreign =
         new KafkaProducer<>(
-            endpoint.clients(
-                Map.of(),
-                Map.of(ProducerConfig.ACKS_CONFIG, "all", ProducerConfig.LINGER_MS_CONFIG, 0)),
+            endpoint.clients(Map.of(), Map.of()),
             new StringSerializer(),
             new ByteArraySerializer());
-    reader =
-        endpoint
-            .reader(registry)
-            .handle(
-                topics.of(SHARDING_PLANS),
-                StartPosition.END,
-                (position, writtenAt, plan) -> receive(plan.workloadId(), plan))
-            .handle(
-                topics.of(INFEASIBLE_WORKLOADS),
-                StartPosition.END,
-                (position, writtenAt, infeasible) -> receive(infeasible.workloadId(), infeasible))
-            .handle(
-                topics.of(REJECTED_EVENTS),
-                StartPosition.END,
-                (position, writtenAt, rejected) -> receive(rejected))
-            .handle(
-                topics.of(DRIFT_ALARMS),
-                StartPosition.END,
-                (position, writtenAt, alarm) -> learned.add(alarm))
-            .handle(
-                topics.of(MODEL_DECISIONS),
-                StartPosition.END,
-                (position, writtenAt, decision) -> learned.add(decision));
+    reader = endpoint.reader(registry);
+    read(endpoint.topics().of(SHARDING_PLANS), plan -> receive(plan.workloadId(), plan));
+    read(endpoint.topics().of(INFEASIBLE_WORKLOADS), of -> receive(of.workloadId(), of));
+    read(endpoint.topics().of(REJECTED_EVENTS), this::receive);
+    read(endpoint.topics().of(DRIFT_ALARMS), learned::add);
+    read(endpoint.topics().of(MODEL_DECISIONS), learned::add);
+  }
+
+  private <V> void read(Topic<V> topic, Consumer<? super V> each) {
+    reader.handle(topic, StartPosition.END, (position, writtenAt, value) -> each.accept(value));
   }
 
   /**
@@ -94,10 +79,11 @@ final class DemoClient implements AutoCloseable {
    * Publishes an event, or bytes that are not an event; returns when all in-sync replicas have it.
    */
   void publish(Optional<WorkloadChange> event) throws InterruptedException, ExecutionException {
-    String topic = topics.of(WORKLOAD_CHANGES).name();
-    byte[] value = event.map(e -> serializer.serialize(topic, e)).orElse(MALFORMED);
-    String key = event.map(WorkloadChange::workloadId).orElse(DemoScript.WORKLOAD);
-    producer.send(new ProducerRecord<>(topic, key, value)).get();
+    if (event.isPresent()) {
+      publisher.publish(event.get()).get();
+    } else {
+      foreign.send(new ProducerRecord<>(changes, DemoScript.WORKLOAD, MALFORMED)).get();
+    }
   }
 
   /**
@@ -127,14 +113,15 @@ final class DemoClient implements AutoCloseable {
 
   private void receive(RejectedEvent rejected) {
     // A measurement that was taken while tables changed is rejected as well; it is not of an event.
-    if (rejected.source().topic().equals(topics.of(WORKLOAD_CHANGES).name())) {
+    if (rejected.source().topic().equals(changes)) {
       receive(rejected.workloadId().orElse(DemoScript.WORKLOAD), rejected);
     }
   }
 
   @Override
   public void close() {
-    producer.close();
+    publisher.close();
+    foreign.close();
     reader.close();
   }
 }

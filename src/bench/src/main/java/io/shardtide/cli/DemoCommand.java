@@ -1,6 +1,5 @@
 package io.shardtide.cli;
 
-import io.shardtide.client.Endpoint;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.embedded.Brokers;
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -9,7 +8,6 @@ import io.shardtide.embedded.KafkaCluster;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;
-import io.shardtide.plan.ShardingPlan;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.state.PlanningSettings;
@@ -17,15 +15,10 @@ import io.shardtide.state.TrainingPolicy;
 import io.shardtide.state.TrainingPolicyBuilder;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.ForUpgradeFrom;
-import io.shardtide.wire.JsonLines;
 import io.shardtide.wire.Registry;
-import io.shardtide.wire.Topics;
-import io.shardtide.workload.WorkloadChange;
-import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.lang.management.ManagementFactory;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -41,7 +34,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.apache.kafka.clients.CommonClientConfigs;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -117,9 +109,7 @@ final class DemoCommand implements Callable<Integer> {
       names = "--out",
       paramLabel = "DIR",
       description =
-          "Write each event to DIR/events.jsonl and each plan to DIR/plans.jsonl, one a line, in"
-              + " Avro's JSON encoding. At the end, write everything that replay needs, as export"
-              + " does.")
+          "At the end, write everything that replay needs to this folder, as log export does.")
   private Path out;
 
   @Option(
@@ -203,7 +193,6 @@ final class DemoCommand implements Callable<Integer> {
   private void run(Path directory, long start, CountDownLatch stop) throws Exception {
     PrintWriter console = spec.commandLine().getOut();
     ModelBundle bundle = model.load(ModelFiles::shippedForH200);
-    Topics topics = Topics.withPrefix(Topics.DEFAULT_PREFIX);
     Files.createDirectories(directory);
     console.printf("Starting Kafka and a schema registry in %s ...%n", directory);
     try (Brokers kafka = brokers(directory);
@@ -221,14 +210,8 @@ final class DemoCommand implements Callable<Integer> {
                 Set.of(Extension.GROWTH),
                 port);
         Registry registry = Registry.connect(developmentRegistry.url(), Map.of());
-        DemoClient client =
-            DemoClient.connect(
-                Endpoint.of(kafka.bootstrapServers(), developmentRegistry.url()), registry);
-        DemoTrainer trainer =
-            DemoTrainer.connect(
-                Endpoint.of(kafka.bootstrapServers(), developmentRegistry.url()),
-                registry,
-                bundle)) {
+        DemoClient client = DemoClient.connect(planner.endpoint(), registry);
+        DemoTrainer trainer = DemoTrainer.connect(planner.endpoint(), registry, bundle)) {
       console.printf("  Kafka            %s%n", kafka.bootstrapServers());
       if (kafka instanceof KafkaCluster cluster) {
         console.printf(
@@ -243,32 +226,32 @@ final class DemoCommand implements Callable<Integer> {
       console.printf(
           "  cost model       for hardware \"%s\": %s%n%n",
           bundle.hardware(), RunningModels.describe(bundle));
-      try (RecordFile<WorkloadChange> events = RecordFile.open(out, RecordKind.EVENTS);
-          RecordFile<ShardingPlan> plans = RecordFile.open(out, RecordKind.PLANS)) {
-        Set<String> measured =
-            models(bundle).stream()
-                .filter(model -> !model.card().simulated())
-                .map(ModelBundle::modelId)
-                .collect(Collectors.toSet());
-        new DemoPlay(
-                console,
-                // What the planner retrains learns from the simulated trainer.
-                new PlanText(
-                    spec.commandLine().getColorScheme().ansi(), id -> !measured.contains(id)),
-                client,
-                trainer,
-                planner,
-                stop,
-                start,
-                seconds == null
-                    ? OptionalLong.empty()
-                    : OptionalLong.of(start + TimeUnit.SECONDS.toNanos(seconds)),
-                "The script has ended; everything keeps running until Ctrl-C: -b %s --registry %s"
-                    .formatted(kafka.bootstrapServers(), developmentRegistry.url()))
-            .play(DemoScript.scenes(bundle, InstantSource.system()), events::write, plans::write);
-      }
+      Set<String> measured =
+          models(bundle).stream()
+              .filter(model -> !model.card().simulated())
+              .map(ModelBundle::modelId)
+              .collect(Collectors.toSet());
+      new DemoPlay(
+              console,
+              // What the planner retrains learns from the simulated trainer.
+              new PlanText(
+                  spec.commandLine().getColorScheme().ansi(), id -> !measured.contains(id)),
+              client,
+              trainer,
+              planner,
+              stop,
+              start,
+              seconds == null
+                  ? OptionalLong.empty()
+                  : OptionalLong.of(start + TimeUnit.SECONDS.toNanos(seconds)),
+              "The script has ended; everything keeps running until Ctrl-C: -b %s --registry %s"
+                  .formatted(kafka.bootstrapServers(), developmentRegistry.url()))
+          .play(DemoScript.scenes(bundle, InstantSource.system()));
       if (out != null) {
-        export(kafka, registry, topics);
+        try (KafkaLogRecords records =
+            KafkaLogRecords.open(planner.endpoint(), Optional.empty(), () -> {})) {
+          Export.write(records, out);
+        }
       }
     }
   }
@@ -292,59 +275,10 @@ final class DemoCommand implements Callable<Integer> {
         .toList();
   }
 
-  /** Writes the whole log, replacing the files written during the run. */
-  private void export(Brokers kafka, Registry registry, Topics topics) throws IOException {
-    try (KafkaLogRecords records =
-        new KafkaLogRecords(
-            Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()),
-            registry,
-            topics,
-            Optional.empty(),
-            () -> {})) {
-      Export.write(records, out);
-    }
-  }
-
   private static void delete(Path directory) throws IOException {
     try (Stream<Path> files = Files.walk(directory)) {
       for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
         Files.deleteIfExists(file);
-      }
-    }
-  }
-
-  /** Writes values to a file, one a line; does nothing without a folder. */
-  private static final class RecordFile<V> implements AutoCloseable {
-    private final JsonLines<V, ?> lines;
-    private final BufferedWriter writer;
-
-    private RecordFile(JsonLines<V, ?> lines, BufferedWriter writer) {
-      this.lines = lines;
-      this.writer = writer;
-    }
-
-    static <V> RecordFile<V> open(Path directory, RecordKind<V> kind) throws IOException {
-      if (directory == null) {
-        return new RecordFile<>(null, null);
-      }
-      Files.createDirectories(directory);
-      return new RecordFile<>(
-          new JsonLines<>(kind.type().codec()),
-          Files.newBufferedWriter(directory.resolve(kind.file()), StandardCharsets.UTF_8));
-    }
-
-    void write(V value) throws IOException {
-      if (writer != null) {
-        writer.write(lines.write(value));
-        writer.newLine();
-        writer.flush();
-      }
-    }
-
-    @Override
-    public void close() throws IOException {
-      if (writer != null) {
-        writer.close();
       }
     }
   }

@@ -41,12 +41,19 @@ final class DemoPlanner implements AutoCloseable {
   private static final String HOST = "127.0.0.1";
 
   private final Deque<Closeable> opened;
+  private final Endpoint endpoint;
   private final String url;
   private final String token;
   private final PlannerMetrics metrics;
 
-  private DemoPlanner(Deque<Closeable> opened, String url, String token, PlannerMetrics metrics) {
+  private DemoPlanner(
+      Deque<Closeable> opened,
+      Endpoint endpoint,
+      String url,
+      String token,
+      PlannerMetrics metrics) {
     this.opened = opened;
+    this.endpoint = endpoint;
     this.url = url;
     this.token = token;
     this.metrics = metrics;
@@ -74,9 +81,10 @@ final class DemoPlanner implements AutoCloseable {
       Set<Extension> extensions,
       int port)
       throws Exception {
+    Endpoint endpoint = Endpoint.of(kafka.bootstrapServers(), registry.url());
     ServiceSettings settings =
         new ServiceSettings(
-            Endpoint.of(kafka.bootstrapServers(), registry.url()).withKafka(clients),
+            endpoint.withKafka(clients),
             new TopicSettings(1, kafka.copies()),
             new StreamsSettings(stateDirectory, 1, 1),
             List.of(),
@@ -95,9 +103,7 @@ final class DemoPlanner implements AutoCloseable {
       RunningMetrics metrics =
           RunningMetrics.of(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), health);
       opened.push(metrics::close);
-      DashboardFeed feed =
-          new DashboardFeed(
-              Endpoint.of(kafka.bootstrapServers(), registry.url()), settings.extensions());
+      DashboardFeed feed = new DashboardFeed(endpoint, settings.extensions());
       opened.push(feed::close);
       WebServer web =
           WebServer.start(
@@ -120,7 +126,7 @@ final class DemoPlanner implements AutoCloseable {
                   .build());
       opened.push(service::close);
       feed.start();
-      return new DemoPlanner(opened, web.url(), token, counted);
+      return new DemoPlanner(opened, endpoint, web.url(), token, counted);
     } catch (Exception e) {
       close(opened);
       throw e;
@@ -131,6 +137,11 @@ final class DemoPlanner implements AutoCloseable {
     byte[] random = new byte[16];
     new SecureRandom().nextBytes(random);
     return HexFormat.of().formatHex(random);
+  }
+
+  /** Returns where its topics are. */
+  Endpoint endpoint() {
+    return endpoint;
   }
 
   /** Returns the address of the dashboard. */

@@ -9,7 +9,6 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.UsableMemory;
 import io.shardtide.workload.WorkloadChange;
-import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
@@ -59,13 +58,6 @@ final class DemoPlay {
   private Optional<ShardingPlan> current = Optional.empty();
   private Optional<UsableMemory> memory = Optional.empty();
 
-  /** Receives what is recorded in a file. */
-  @FunctionalInterface
-  interface Recorder<V> {
-    /** Records a value. */
-    void write(V value) throws IOException;
-  }
-
   /**
    * @param stop ends the play when it is counted down
    * @param start when the demo started, by {@link System#nanoTime}
@@ -98,18 +90,16 @@ final class DemoPlay {
   }
 
   /** Plays all scenes, lets the machine change, and waits for the end. */
-  void play(
-      List<DemoScript.Scene> scenes, Recorder<WorkloadChange> events, Recorder<ShardingPlan> plans)
-      throws Exception {
+  void play(List<DemoScript.Scene> scenes) throws Exception {
     for (int s = 0; s < scenes.size(); s++) {
-      play(scenes.get(s), events, plans);
+      play(scenes.get(s));
       if (stopped() || pause(scenes.size() - s)) {
         return;
       }
-      showBackgroundPlans(plans);
+      showBackgroundPlans();
     }
-    awaitBackgroundSearch(plans);
-    learn(plans);
+    awaitBackgroundSearch();
+    learn();
     if (!stopped()) {
       console.println(last);
     }
@@ -122,21 +112,16 @@ final class DemoPlay {
    * Publishes a scene's event and shows the answer, also past the end: so that the files are
    * complete.
    */
-  private void play(
-      DemoScript.Scene scene, Recorder<WorkloadChange> events, Recorder<ShardingPlan> plans)
-      throws Exception {
-    showBackgroundPlans(plans);
+  private void play(DemoScript.Scene scene) throws Exception {
+    showBackgroundPlans();
     memory = scene.event().flatMap(DemoPlay::memory).or(() -> memory);
     long published = System.nanoTime();
     client.publish(scene.event());
-    if (scene.event().isPresent()) {
-      events.write(scene.event().get());
-    }
-    Object answer = answer(plans);
+    Object answer = answer();
     double millis = (System.nanoTime() - published) / 1e6;
     if (answer instanceof ShardingPlan plan) {
       boolean first = current.isEmpty();
-      show(plan, scene.title(), OptionalDouble.of(millis), plans);
+      show(plan, scene.title(), OptionalDouble.of(millis));
       if (first) {
         console.printf("First plan %.1f s after the start.%n%n", (System.nanoTime() - start) / 1e9);
       }
@@ -150,10 +135,8 @@ final class DemoPlay {
   }
 
   /** Shows a plan; the trainer runs it. */
-  private void show(
-      ShardingPlan plan, String title, OptionalDouble millis, Recorder<ShardingPlan> plans)
-      throws IOException, InterruptedException {
-    plans.write(plan);
+  private void show(ShardingPlan plan, String title, OptionalDouble millis)
+      throws InterruptedException {
     console.print(view.summary(plan, current, memory, title, millis));
     current = Optional.of(plan);
     double measured = trainer.run(plan, ANSWER_TIMEOUT);
@@ -167,8 +150,7 @@ final class DemoPlay {
   }
 
   /** Waits for the background search that follows the last change, and shows its plan. */
-  private void awaitBackgroundSearch(Recorder<ShardingPlan> plans)
-      throws IOException, InterruptedException {
+  private void awaitBackgroundSearch() throws InterruptedException {
     long until = System.nanoTime() + SEARCH_TIMEOUT.toNanos();
     while (planner.backgroundSearches() > 0 && System.nanoTime() < until) {
       if (stop.await(50, TimeUnit.MILLISECONDS)) {
@@ -177,23 +159,22 @@ final class DemoPlay {
     }
     // A plan follows the end of its search by a moment.
     stop.await(500, TimeUnit.MILLISECONDS);
-    showBackgroundPlans(plans);
+    showBackgroundPlans();
   }
 
   /** Shows the plans of background searches that have arrived. */
-  private void showBackgroundPlans(Recorder<ShardingPlan> plans)
-      throws IOException, InterruptedException {
+  private void showBackgroundPlans() throws InterruptedException {
     Object next = client.answers().poll();
     while (next != null) {
       if (next instanceof ShardingPlan plan) {
-        show(plan, BACKGROUND, OptionalDouble.empty(), plans);
+        show(plan, BACKGROUND, OptionalDouble.empty());
       }
       next = client.answers().poll();
     }
   }
 
   /** The machine changes; the trainer reports until the planner has learned. */
-  private void learn(Recorder<ShardingPlan> plans) throws Exception {
+  private void learn() throws Exception {
     if (current.isEmpty()) {
       return;
     }
@@ -222,7 +203,7 @@ final class DemoPlay {
       } else if (learned instanceof ModelDecision decision) {
         console.printf("  after %d reports: model retrained; %s%n%n", r, decision.reason());
         if (decision.published()) {
-          showLearned(decision.challengerId().orElseThrow(), plans);
+          showLearned(decision.challengerId().orElseThrow());
           return;
         }
       }
@@ -230,15 +211,15 @@ final class DemoPlay {
   }
 
   /** Shows the plan of the retrained model, and that of the background search after it. */
-  private void showLearned(String modelId, Recorder<ShardingPlan> plans) throws Exception {
+  private void showLearned(String modelId) throws Exception {
     Object next = await();
     while (next instanceof ShardingPlan plan && !plan.origin().modelId().equals(modelId)) {
-      show(plan, BACKGROUND, OptionalDouble.empty(), plans);
+      show(plan, BACKGROUND, OptionalDouble.empty());
       next = await();
     }
     if (next instanceof ShardingPlan plan) {
-      show(plan, "planned again with the retrained model", OptionalDouble.empty(), plans);
-      awaitBackgroundSearch(plans);
+      show(plan, "planned again with the retrained model", OptionalDouble.empty());
+      awaitBackgroundSearch();
     }
   }
 
@@ -260,11 +241,11 @@ final class DemoPlay {
   }
 
   /** Waits for the answer to a change; shows a plan of the generation before it that comes late. */
-  private Object answer(Recorder<ShardingPlan> plans) throws IOException, InterruptedException {
+  private Object answer() throws InterruptedException {
     Object answer = await();
     while (answer instanceof ShardingPlan plan
         && current.map(ShardingPlan::generation).equals(Optional.of(plan.generation()))) {
-      show(plan, BACKGROUND, OptionalDouble.empty(), plans);
+      show(plan, BACKGROUND, OptionalDouble.empty());
       answer = await();
     }
     return answer;

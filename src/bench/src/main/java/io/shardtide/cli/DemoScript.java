@@ -22,6 +22,9 @@ final class DemoScript {
   /** The workload that the demo plans. */
   static final String WORKLOAD = "mlperf-dlrm-dcnv2";
 
+  /** Who publishes. */
+  static final String SOURCE = "demo";
+
   private static final int COLUMNS = MlperfTables.COLUMNS;
   private static final double BYTES_PER_ELEMENT = 4;
   private static final int BATCH_SIZE = 65_536;
@@ -112,7 +115,7 @@ final class DemoScript {
                     UUID.randomUUID(),
                     WORKLOAD,
                     clock.instant(),
-                    "demo",
+                    SOURCE,
                     expectedGeneration,
                     changes))));
   }

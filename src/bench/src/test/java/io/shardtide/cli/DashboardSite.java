@@ -306,20 +306,19 @@ final class DashboardSite implements AutoCloseable {
   void change(String pool, PoolUpdate... updates) throws Exception {
     write(
         POOL_CHANGES,
-        pool,
         new PoolChange(UUID.randomUUID(), pool, Fixtures.TIME, "test", List.of(updates)));
   }
 
   /** Publishes a model, and waits until {@link #WORKLOAD} has a plan with its predictions. */
   void publishOtherModel() throws Exception {
-    write(COST_MODELS, TestModels.bundle().hardware(), TestModels.otherBundle());
+    write(COST_MODELS, TestModels.otherBundle());
     awaitModel(TestModels.otherBundle().modelId());
   }
 
   /** Publishes speeds of devices as the feedback topology does, and waits for the plan for them. */
   ShardingPlan slowDown(List<DeviceSpeed> slow) throws Exception {
     awaitPlan(SLOW, 1);
-    write(DEVICE_SPEEDS, SLOW, new DeviceSpeeds(SLOW, latest(SLOW).planId(), Fixtures.TIME, slow));
+    write(DEVICE_SPEEDS, new DeviceSpeeds(SLOW, latest(SLOW).planId(), Fixtures.TIME, slow));
     Awaitility.await("the plan for slow devices")
         .atMost(PATIENCE)
         .until(() -> latest(SLOW).origin().slow().equals(slow));
@@ -328,14 +327,12 @@ final class DashboardSite implements AutoCloseable {
 
   /** Publishes forecasts as the growth topology does. */
   void forecast(TableForecasts forecasts) throws Exception {
-    write(CURRENT_FORECASTS, forecasts.workloadId(), forecasts);
+    write(CURRENT_FORECASTS, forecasts);
   }
 
-  private <V> void write(TopicType<V> type, String key, V value) throws Exception {
-    try (ClusterOption.Connection connection =
-        ClusterOption.connect(endpoint, Optional.empty(), () -> {})) {
-      connection.write(
-          "test", new ClusterOption.Written<>(connection.topics().of(type), key, value));
+  private <V> void write(TopicType<V> type, V value) throws Exception {
+    try (KafkaLogRecords log = new KafkaLogRecords(endpoint)) {
+      log.write("test", List.of(log.record(type, value)));
     }
   }
 

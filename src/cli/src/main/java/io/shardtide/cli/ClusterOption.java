@@ -1,13 +1,8 @@
 package io.shardtide.cli;
 
-import static java.util.stream.Collectors.joining;
-
 import io.shardtide.client.Endpoint;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
-import io.shardtide.wire.Registry;
-import io.shardtide.wire.RegistryUnavailableException;
-import io.shardtide.wire.Topic;
 import io.shardtide.wire.Topics;
 import java.io.IOException;
 import java.io.Reader;
@@ -17,14 +12,6 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
-import java.util.concurrent.Callable;
-import java.util.stream.Stream;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.clients.producer.ProducerConfig;
-import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.apache.kafka.common.serialization.StringSerializer;
 import picocli.CommandLine.Option;
 
 /** The options of commands that connect to a cluster. */
@@ -116,92 +103,17 @@ class ClusterOption extends PrintOption {
       }
       read.stringPropertyNames().forEach(key -> settings.put(key, read.getProperty(key)));
     }
+    KafkaWarnings.of(Optional.of(new KafkaWarnings.Outages(bootstrap, err())));
+  }
+
+  @Override
+  void end() {
+    KafkaWarnings.of(Optional.empty());
   }
 
   /** Returns how long the user wants to wait. */
   final Duration timeout() {
     return Duration.ofSeconds(timeout);
-  }
-
-  /** Does something without the warnings of Kafka's clients on the terminal. */
-  final <T> T quietly(Callable<T> work) throws Exception {
-    KafkaLogSummary quietLog = KafkaLogSummary.start(bootstrap, err());
-    try {
-      return work.call();
-    } finally {
-      quietLog.close();
-    }
-  }
-
-  /** A record to write. */
-  record Written<V>(Topic<V> topic, String key, V value) {
-    private ProducerRecord<String, byte[]> bytes(Registry registry) {
-      return new ProducerRecord<>(
-          topic.name(), key, registry.serde(topic).serializer().serialize(topic.name(), value));
-    }
-  }
-
-  /** An open cluster. */
-  static final class Connection implements AutoCloseable {
-    private final Endpoint endpoint;
-    private final Registry registry;
-    private final KafkaLogRecords records;
-    private final Optional<KafkaLogSummary> quietLog;
-
-    private Connection(
-        Endpoint endpoint,
-        Registry registry,
-        KafkaLogRecords records,
-        Optional<KafkaLogSummary> quietLog) {
-      this.endpoint = endpoint;
-      this.registry = registry;
-      this.records = records;
-      this.quietLog = quietLog;
-    }
-
-    KafkaLogRecords records() {
-      return records;
-    }
-
-    Topics topics() {
-      return endpoint.topics();
-    }
-
-    /**
-     * Writes records in one transaction; returns when it is committed.
-     *
-     * @param writer part of the transactional id: of two writers at the same time, the first fails
-     * @throws IOException if the cluster does not take the records; none is written
-     */
-    @SuppressWarnings("FutureReturnValueIgnored") // The commit throws the error of any record.
-    void write(String writer, Written<?>... written) throws IOException {
-      Map<String, Object> config =
-          endpoint.clients(
-              Map.of(), Map.of(ProducerConfig.TRANSACTIONAL_ID_CONFIG, endpoint.prefix() + writer));
-      try (KafkaProducer<String, byte[]> producer =
-          new KafkaProducer<>(config, new StringSerializer(), new ByteArraySerializer())) {
-        producer.initTransactions();
-        producer.beginTransaction();
-        for (Written<?> record : written) {
-          producer.send(record.bytes(registry));
-        }
-        producer.commitTransaction();
-      } catch (KafkaException | RegistryUnavailableException e) {
-        throw new IOException(
-            "%s cannot be written: %s"
-                .formatted(
-                    Stream.of(written).map(w -> w.topic().name()).collect(joining(" and ")),
-                    e.getMessage()),
-            e);
-      }
-    }
-
-    @Override
-    public void close() throws IOException {
-      records.close();
-      registry.close();
-      quietLog.ifPresent(KafkaLogSummary::close);
-    }
   }
 
   /** Returns the endpoint that the options name, with their time-out. */
@@ -221,52 +133,5 @@ class ClusterOption extends PrintOption {
         .withKafka(clients)
         .withRegistry(ofRegistry)
         .withTimeout(timeout());
-  }
-
-  /**
-   * Connects to the cluster of the options, without warnings on the terminal.
-   *
-   * @param workload whose records are read; empty for all
-   * @param progress runs after each record
-   */
-  final Connection connect(Optional<String> workload, Runnable progress) throws IOException {
-    KafkaLogSummary quietLog = KafkaLogSummary.start(bootstrap, err());
-    try {
-      return connect(endpoint(), workload, progress, Optional.of(quietLog));
-    } catch (IOException | RuntimeException e) {
-      quietLog.close();
-      throw e;
-    }
-  }
-
-  /** Connects to the cluster of the options to read all of it, without a bar. */
-  final Connection connect() throws IOException {
-    return connect(Optional.empty(), () -> {});
-  }
-
-  /** Connects to a cluster as part of a service, with warnings in its log. */
-  static Connection connect(Endpoint endpoint, Optional<String> workload, Runnable progress)
-      throws IOException {
-    return connect(endpoint, workload, progress, Optional.empty());
-  }
-
-  private static Connection connect(
-      Endpoint endpoint,
-      Optional<String> workload,
-      Runnable progress,
-      Optional<KafkaLogSummary> quietLog)
-      throws IOException {
-    Registry client = Registry.connect(endpoint.registryUrl(), endpoint.registry());
-    try {
-      return new Connection(
-          endpoint,
-          client,
-          new KafkaLogRecords(
-              endpoint.clients(Map.of(), Map.of()), client, endpoint.topics(), workload, progress),
-          quietLog);
-    } catch (IOException | RuntimeException e) {
-      client.close();
-      throw e;
-    }
   }
 }

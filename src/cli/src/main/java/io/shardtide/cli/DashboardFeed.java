@@ -25,9 +25,9 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(DashboardFeed.class);
   private static final long RESTART_SECONDS = 2;
 
-  /** The longest wait before a restart: missing rights need a person. */
   private static final long CLOSE_SECONDS = 5;
 
+  /** The longest wait before a restart: missing rights need a person. */
   private static final long MAX_RESTART_SECONDS = 64;
 
   private final Endpoint endpoint;
@@ -106,26 +106,22 @@ final class DashboardFeed implements Dashboard.Actions, AutoCloseable {
   @Override
   public Object why(String planId) throws IOException {
     Optional<String> workload = views.get().flatMap(v -> v.log().workloadOf(planId));
-    try (ClusterOption.Connection connection = connect(workload)) {
-      return ProvenanceJson.of(ProvenanceCollector.collect(connection.records(), planId));
+    try (KafkaLogRecords log = KafkaLogRecords.open(endpoint, workload, () -> {})) {
+      return ProvenanceJson.of(ProvenanceCollector.collect(log, planId));
     }
-  }
-
-  private ClusterOption.Connection connect(Optional<String> workload) throws IOException {
-    return ClusterOption.connect(endpoint, workload, () -> {});
   }
 
   @Override
   public String promote(String modelId) throws IOException {
-    try (ClusterOption.Connection connection = connect(Optional.empty())) {
-      return ModelChoice.promote(connection, modelId);
+    try (KafkaLogRecords log = new KafkaLogRecords(endpoint)) {
+      return ModelChoice.promote(log, modelId);
     }
   }
 
   @Override
   public String rollback(String hardware) throws IOException {
-    try (ClusterOption.Connection connection = connect(Optional.empty())) {
-      return ModelChoice.rollback(connection, hardware);
+    try (KafkaLogRecords log = new KafkaLogRecords(endpoint)) {
+      return ModelChoice.rollback(log, hardware);
     }
   }
 

@@ -47,19 +47,21 @@ final class DoctorCommand implements Callable<Integer> {
   public Integer call() throws Exception {
     ServiceSettings settings;
     try {
-      settings = SettingsFile.read(config, line -> on.note("%s: %s".formatted(config, line)));
+      settings =
+          SettingsFile.read(
+              config, line -> on.note("%s: %s".formatted(config, line)), (key, value) -> {});
     } catch (InvalidSettingsException | IOException e) {
       on.error(Errors.describe(e));
       return CommandLine.ExitCode.USAGE;
     }
     List<CheckResult> results = new ArrayList<>();
     results.add(settings(settings).named("settings"));
-    KafkaLogSummary quietLog =
-        KafkaLogSummary.start(settings.endpoint().bootstrapServers(), on.err());
+    String server = settings.endpoint().bootstrapServers();
+    KafkaWarnings.of(Optional.of(new KafkaWarnings.Outages(server, on.err())));
     try {
       results.addAll(ClusterChecks.run(settings));
     } finally {
-      quietLog.close();
+      KafkaWarnings.of(Optional.empty());
     }
     results.add(models(settings).named("models"));
     on.printAll(results, () -> text(results));

@@ -3,9 +3,12 @@ package io.shardtide.cli;
 import static io.shardtide.wire.TopicType.COST_MODELS;
 import static io.shardtide.wire.TopicType.REJECTED_EVENTS;
 import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+import static java.util.stream.Collectors.joining;
 
+import io.shardtide.client.Endpoint;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.log.ClusterUnavailableException;
+import io.shardtide.log.MissingTopicException;
 import io.shardtide.log.OffsetRange;
 import io.shardtide.log.RecordHandler;
 import io.shardtide.log.StartPosition;
@@ -16,6 +19,7 @@ import io.shardtide.replay.RecordKind;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.RejectionReason;
@@ -23,6 +27,7 @@ import io.shardtide.workload.SourcePosition;
 import io.shardtide.workload.Workload;
 import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -35,14 +40,20 @@ import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.internals.BuiltInPartitioner;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.AuthorizationException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
  * The records on a cluster, up to the topics' ends when this was opened: later records are not
  * read, and every plan finds the records that it was made from. Reads committed records, one
- * partition after another.
+ * partition after another; of one workload, those on its partition.
  */
 final class KafkaLogRecords implements LogRecords, AutoCloseable {
   /** How long the cluster may be silent, unless the settings differ. */
@@ -51,8 +62,9 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
   /** How long a fetch may wait at the end of a partition. */
   private static final int MAX_WAIT_MS = 10;
 
-  private final Topics topics;
+  private final Endpoint endpoint;
   private final Optional<String> workload;
+  private final Registry registry;
   private final TopicReader reader;
 
   /** By topic, the range of each partition. */
@@ -66,73 +78,102 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
   /** Topics of optional parts that the user may not read. */
   private final List<String> denied = new ArrayList<>();
 
+  /** A log of which nothing is read but {@link #readNow}. */
+  KafkaLogRecords(Endpoint endpoint) {
+    this(endpoint, Optional.empty(), () -> {});
+  }
+
+  private KafkaLogRecords(Endpoint endpoint, Optional<String> workload, Runnable progress) {
+    this.endpoint = endpoint;
+    this.workload = workload;
+    registry = Registry.connect(endpoint.registryUrl(), endpoint.registry());
+    // The broker holds a prefetch at the end of each partition for this long, 500 ms by default.
+    Map<String, Object> defaults =
+        Map.of(
+            ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG,
+            TIMEOUT_MS,
+            ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG,
+            MAX_WAIT_MS);
+    reader =
+        new TopicReader(endpoint.clients(defaults, Map.of()), registry)
+            .afterEachRecord(progress)
+            .onClose(registry::close);
+  }
+
   /**
-   * @param clients settings of Kafka's clients, {@code bootstrap.servers} among them
-   * @param registry looks schemas up; not closed with this
-   * @param topics the topics
+   * Opens the log of a cluster.
+   *
    * @param workload whose records are read, besides all of pools; empty for all
    * @param progress runs after each record
    * @throws IOException if the cluster does not answer, or a topic is missing that is not of an
    *     optional part
    */
-  KafkaLogRecords(
-      Map<String, Object> clients,
-      Registry registry,
-      Topics topics,
-      Optional<String> workload,
-      Runnable progress)
+  static KafkaLogRecords open(Endpoint endpoint, Optional<String> workload, Runnable progress)
       throws IOException {
-    this.topics = topics;
-    this.workload = workload;
-    Map<String, Object> settings = new HashMap<>(clients);
-    settings.putIfAbsent(ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, TIMEOUT_MS);
-    // The broker holds a prefetch at the end of each partition for this long, 500 ms by default.
-    settings.putIfAbsent(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, MAX_WAIT_MS);
-    reader = new TopicReader(settings, registry).afterEachRecord(progress);
+    KafkaLogRecords records = new KafkaLogRecords(endpoint, workload, progress);
     try {
       for (RecordKind<?> kind : RecordKind.ALL) {
-        if (kind.type().extension().isEmpty()) {
-          find(topics.of(kind.type()));
-        } else {
-          findIfUsed(topics.of(kind.type()));
-        }
+        records.find(kind.type(), kind.type().extension().isPresent());
       }
-      find(topics.of(COST_MODELS));
-      findIfUsed(topics.of(REJECTED_EVENTS));
+      records.find(COST_MODELS, false);
+      records.find(REJECTED_EVENTS, true);
+      workload.ifPresent(records::keepPartitionOf);
+      return records;
     } catch (IOException | RuntimeException e) {
-      reader.close();
+      records.close();
       throw e;
     }
   }
 
-  /** Finds a topic that a cluster without an optional part of the planner does not have. */
-  private void findIfUsed(Topic<?> topic) throws IOException {
+  /**
+   * Finds a topic.
+   *
+   * @param isOptional whether a cluster without an optional part of the planner does not have it
+   */
+  private void find(TopicType<?> type, boolean isOptional) throws IOException {
+    Topic<?> topic = topics().of(type);
     try {
       Map<TopicPartition, OffsetRange> found = reader.ranges(topic);
-      if (found.values().stream().anyMatch(range -> range.size() > 0)) {
+      if (!isOptional || found.values().stream().anyMatch(range -> range.size() > 0)) {
         ranges.put(topic.name(), found);
       }
-    } catch (AuthorizationException e) {
-      denied.add(topic.name());
-    } catch (ClusterUnavailableException e) {
-      throw new IOException(e.getMessage(), e);
-    } catch (IllegalStateException e) {
-      // The cluster does not have it.
-    } catch (KafkaException e) {
-      throw new IOException(
-          "Topic %s cannot be read: %s".formatted(topic.name(), e.getMessage()), e);
+    } catch (AuthorizationException | MissingTopicException e) {
+      if (!isOptional) {
+        throw failed(topic, e);
+      }
+      if (e instanceof AuthorizationException) {
+        denied.add(topic.name());
+      }
+    } catch (ClusterUnavailableException | KafkaException e) {
+      throw failed(topic, e);
     }
   }
 
-  private void find(Topic<?> topic) throws IOException {
-    try {
-      ranges.put(topic.name(), reader.ranges(topic));
-    } catch (ClusterUnavailableException | IllegalStateException e) {
-      throw new IOException(e.getMessage(), e);
-    } catch (KafkaException e) {
-      throw new IOException(
-          "Topic %s cannot be read: %s".formatted(topic.name(), e.getMessage()), e);
+  private static IOException failed(Topic<?> topic, RuntimeException e) {
+    return new IOException(
+        e instanceof KafkaException
+            ? "Topic %s cannot be read: %s".formatted(topic.name(), e.getMessage())
+            : e.getMessage(),
+        e);
+  }
+
+  /** Where a topic was given more partitions, its records are on any: then all are read. */
+  private void keepPartitionOf(String key) {
+    List<Map<TopicPartition, OffsetRange>> own =
+        RecordKind.ALL.stream()
+            .filter(kind -> !kind.isOfPools() && has(kind))
+            .map(kind -> ranges.get(topics().of(kind.type()).name()))
+            .toList();
+    int partitions = own.get(0).size();
+    if (own.stream().allMatch(of -> of.size() == partitions)) {
+      int kept =
+          BuiltInPartitioner.partitionForKey(key.getBytes(StandardCharsets.UTF_8), partitions);
+      own.forEach(of -> of.keySet().removeIf(partition -> partition.partition() != kept));
     }
+  }
+
+  Topics topics() {
+    return endpoint.topics();
   }
 
   /** Returns about how many records there are, those of other workloads included. */
@@ -170,13 +211,13 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
 
   @Override
   public boolean has(RecordKind<?> part) {
-    return ranges.containsKey(topics.of(part.type()).name());
+    return ranges.containsKey(topics().of(part.type()).name());
   }
 
   @Override
   public <V> void read(RecordKind<V> part, Consumer<? super V> each) throws IOException {
     read(
-        topics.of(part.type()),
+        topics().of(part.type()),
         part.isOfPools() ? Optional.empty() : workload,
         (value, writtenAt) -> each.accept(value));
   }
@@ -185,7 +226,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
   public Map<String, ModelBundle> models() throws IOException {
     Map<String, ModelBundle> models = new LinkedHashMap<>();
     read(
-        topics.of(COST_MODELS),
+        topics().of(COST_MODELS),
         Optional.empty(),
         (bundle, writtenAt) -> {
           models.remove(bundle.modelId());
@@ -200,9 +241,9 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
    * @param each receives values, and when they were written
    * @throws IOException if the cluster does not answer, or the topic is missing
    */
-  <V> void readNow(Topic<V> topic, BiConsumer<V, Instant> each) throws IOException {
-    find(topic);
-    read(topic, Optional.empty(), each);
+  <V> void readNow(TopicType<V> type, BiConsumer<V, Instant> each) throws IOException {
+    find(type, false);
+    read(topics().of(type), Optional.empty(), each);
   }
 
   private <V> void read(Topic<V> topic, Optional<String> key, BiConsumer<V, Instant> each)
@@ -235,7 +276,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
             workloads.put(id, applied(workloads.getOrDefault(id, Workload.empty(id)), event));
           }
         };
-    read(topics.of(WORKLOAD_CHANGES), workload, handler);
+    read(topics().of(WORKLOAD_CHANGES), workload, handler);
     workloads.values().removeIf(one -> !one.exists());
     return workloads;
   }
@@ -258,7 +299,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
     if (rejected.isEmpty()) {
       Map<SourcePosition, RejectionReason> found = new HashMap<>();
       read(
-          topics.of(REJECTED_EVENTS),
+          topics().of(REJECTED_EVENTS),
           Optional.empty(),
           (position, writtenAt, rejection) -> found.put(rejection.source(), rejection.reason()));
       rejected = Optional.of(found);
@@ -274,11 +315,46 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
         .onUndecodable(record -> undecodable.merge(topic.name(), 1L, Long::sum));
     try {
       ranges.getOrDefault(topic.name(), Map.of()).forEach(reader::readRange);
-    } catch (ClusterUnavailableException | RegistryUnavailableException e) {
-      throw new IOException(e.getMessage(), e);
+    } catch (ClusterUnavailableException | RegistryUnavailableException | KafkaException e) {
+      throw failed(topic, e);
+    }
+  }
+
+  /** Returns a record to {@link #write}. */
+  <V> ProducerRecord<String, byte[]> record(TopicType<V> type, V value) throws IOException {
+    Topic<V> topic = topics().of(type);
+    try {
+      byte[] bytes = registry.serde(topic).serializer().serialize(topic.name(), value);
+      return new ProducerRecord<>(topic.name(), type.keyOf(value), bytes);
+    } catch (RegistryUnavailableException e) {
+      throw failed(topic, e);
+    }
+  }
+
+  /**
+   * Writes records in one transaction; returns when it is committed.
+   *
+   * @param writer part of the transactional id: of two writers at the same time, the first fails
+   * @throws IOException if the cluster does not take the records; none is written
+   */
+  @SuppressWarnings("FutureReturnValueIgnored") // The commit throws the error of any record.
+  void write(String writer, List<ProducerRecord<String, byte[]>> records) throws IOException {
+    Map<String, Object> config =
+        endpoint.clients(
+            Map.of(), Map.of(ProducerConfig.TRANSACTIONAL_ID_CONFIG, endpoint.prefix() + writer));
+    try (KafkaProducer<String, byte[]> producer =
+        new KafkaProducer<>(config, new StringSerializer(), new ByteArraySerializer())) {
+      producer.initTransactions();
+      producer.beginTransaction();
+      records.forEach(producer::send);
+      producer.commitTransaction();
     } catch (KafkaException e) {
       throw new IOException(
-          "Topic %s cannot be read: %s".formatted(topic.name(), e.getMessage()), e);
+          "%s cannot be written: %s"
+              .formatted(
+                  records.stream().map(ProducerRecord::topic).collect(joining(" and ")),
+                  e.getMessage()),
+          e);
     }
   }
 

@@ -1,9 +1,8 @@
 package io.shardtide.cli;
 
 import io.shardtide.replay.Export;
-import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.RefusedException;
-import io.shardtide.replay.WithoutPools;
+import io.shardtide.replay.SomeRecords;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;
@@ -44,12 +43,14 @@ final class LogCommand {
     long[] read = {0};
     long[] size = {0};
     try (LateBar bar = on.bar("Exporting");
-        ClusterOption.Connection connection =
-            on.connect(Optional.ofNullable(workload), () -> bar.show(++read[0], size[0]))) {
-      size[0] = connection.records().size();
-      LogRecords records =
-          workload == null ? connection.records() : new WithoutPools(connection.records());
-      Map<String, Integer> counts = Export.write(records, folder);
+        KafkaLogRecords records =
+            KafkaLogRecords.open(
+                on.endpoint(), Optional.ofNullable(workload), () -> bar.show(++read[0], size[0]))) {
+      size[0] = records.size();
+      Map<String, Integer> counts =
+          Export.write(
+              new SomeRecords(records, kind -> workload == null || !kind.isOfPools(), of -> of),
+              folder);
       if (counts.isEmpty()) {
         throw new RefusedException(
             "The cluster has no events%s: nothing was written"
@@ -58,8 +59,10 @@ final class LogCommand {
                         ? " in topics with this --prefix"
                         : " of workload \"%s\"".formatted(workload)));
       }
+      // Offsets of transactions' marks have no records.
+      bar.show(size[0], size[0]);
       bar.end();
-      connection.records().notes().forEach(note -> on.note("note: " + note));
+      records.notes().forEach(note -> on.note("note: " + note));
       on.print(
           counts,
           () ->

@@ -3,7 +3,6 @@ package io.shardtide.cli;
 import io.shardtide.replay.ExportFolder;
 import io.shardtide.replay.LogRecords;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 
@@ -26,11 +25,6 @@ final class LogOption extends ClusterOption {
     // Checked when the log is read.
   }
 
-  /** Returns the export in a folder, or beside a file of events. */
-  static ExportFolder export(Path path) throws IOException {
-    return Files.isDirectory(path) ? ExportFolder.of(path) : ExportFolder.beside(path);
-  }
-
   /**
    * Reads a log.
    *
@@ -43,15 +37,16 @@ final class LogOption extends ClusterOption {
       if (isGiven()) {
         throw wrong("give either an exported log or --bootstrap-server with --registry");
       }
-      return use.of(export(path));
+      return use.of(ExportFolder.of(path));
     }
     super.check();
     long[] read = {0};
     try (bar;
-        Connection connection = connect(workload, () -> bar.show(++read[0], 0))) {
-      T result = use.of(connection.records());
+        KafkaLogRecords records =
+            KafkaLogRecords.open(endpoint(), workload, () -> bar.show(++read[0], 0))) {
+      T result = use.of(records);
       bar.end();
-      connection.records().notes().forEach(note -> note("note: " + note));
+      records.notes().forEach(note -> note("note: " + note));
       return result;
     }
   }

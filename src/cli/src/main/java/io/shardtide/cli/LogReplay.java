@@ -12,12 +12,11 @@ import io.shardtide.replay.AllocationReplay;
 import io.shardtide.replay.ExportFolder;
 import io.shardtide.replay.ForecastReplay;
 import io.shardtide.replay.LogRecords;
-import io.shardtide.replay.OtherClusters;
-import io.shardtide.replay.Recomputed;
 import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayScope;
+import io.shardtide.replay.SomeRecords;
 import io.shardtide.replay.WhatIf;
 import io.shardtide.samples.RecordText;
 import io.shardtide.wire.Codec;
@@ -61,6 +60,8 @@ import picocli.CommandLine.Parameters;
       "  shardtide log replay backup --what-if --set paybackSteps=10000"
     })
 final class LogReplay implements Callable<Integer> {
+  private static final String PLANNING = "Planning";
+
   @Mixin private LogOption log;
 
   @Parameters(
@@ -148,19 +149,20 @@ final class LogReplay implements Callable<Integer> {
               + " risk.")
   private Map<String, String> settings = Map.of();
 
+  /** The export; null for the log of the cluster. */
+  private ExportFolder folder;
+
+  private ReplayScope scope;
+
   @Override
   public Integer call() throws IOException {
     check();
-    ReplayScope scope = new ReplayScope(Optional.ofNullable(workload), from, to);
-    ExportFolder folder = path == null ? null : LogOption.export(path);
+    scope = new ReplayScope(Optional.ofNullable(workload), from, to);
+    folder = path == null ? null : ExportFolder.of(path);
     if (folder != null && out != null) {
       log.checkOutput(out, folder.paths(), "those of the export");
     }
-    return log.read(
-        path,
-        Optional.ofNullable(workload),
-        LateBar.hidden(),
-        records -> run(records, folder, scope));
+    return log.read(path, Optional.ofNullable(workload), LateBar.hidden(), this::run);
   }
 
   private void check() {
@@ -196,24 +198,15 @@ final class LogReplay implements Callable<Integer> {
     return RecordText.with(base, PathValues.of(otherCluster));
   }
 
-  private int run(LogRecords records, ExportFolder folder, ReplayScope scope) throws IOException {
-    if (folder != null) {
-      requireEvents(records);
-    }
-    return whatIf ? whatIf(records, folder, scope) : replay(records, folder, scope);
-  }
-
-  private void requireEvents(LogRecords records) throws IOException {
-    boolean[] any = {false};
-    records.read(RecordKind.EVENTS, event -> any[0] = true);
-    if (!any[0]) {
+  private int run(LogRecords records) throws IOException {
+    if (folder != null && records.all(RecordKind.EVENTS, event -> true).isEmpty()) {
       throw new IllegalArgumentException(
           path + " holds no events, expected one WorkloadChange per line, in Avro's JSON encoding");
     }
+    return whatIf ? whatIf(records) : replay(records);
   }
 
-  private int replay(LogRecords records, ExportFolder folder, ReplayScope scope)
-      throws IOException {
+  private int replay(LogRecords records) throws IOException {
     Map<String, ModelBundle> models = models(records);
     PrintWriter console = log.out();
     if (folder != null) {
@@ -227,47 +220,22 @@ final class LogReplay implements Callable<Integer> {
             String.join(", ", models.keySet().stream().map(CanonicalHash::shown).toList()));
       }
     }
-    ReplayResult result =
-        planning(
-            bar ->
-                new Replay(records, scope, models, TensorFlowTowers::new, bar::show)
-                    .run(repredict));
-    console.print(new ReplayView().show(result));
-    write(result.plans());
-    boolean hasEqualAllocations = replayAllocations(records);
-    boolean hasEqualForecasts = replayForecasts(records);
-    return result.isEqual() && hasEqualAllocations && hasEqualForecasts ? 0 : 1;
-  }
-
-  /** Returns whether all recorded allocations of pools are equal. */
-  private boolean replayAllocations(LogRecords records) throws IOException {
-    if (workload != null) {
-      return true;
+    ReplayView view = new ReplayView();
+    ReplayResult plans;
+    try (LateBar bar = log.bar(PLANNING)) {
+      plans = new Replay(records, scope, models, TensorFlowTowers::new, bar::show).run(repredict);
     }
-    if (!records.has(RecordKind.ALLOCATIONS)) {
-      if (records.has(RecordKind.POOL_CHANGES) || !records.has(RecordKind.PLANS)) {
-        log.out().println("note: allocations of pools are not recorded, and not recomputed");
-      }
-      return true;
+    console.print(view.showPlans(plans));
+    write(plans.plans());
+    boolean isEqual = plans.isEqual();
+    if (workload == null) {
+      ReplayResult allocations = AllocationReplay.run(records);
+      console.print(view.show(allocations, "allocations", "allocation", "pool "));
+      isEqual &= allocations.isEqual();
     }
-    Recomputed result = AllocationReplay.run(records);
-    log.out().print(new ReplayView().showAllocations(result));
-    return result.isEqual();
-  }
-
-  /** Returns whether all recorded forecasts of hashed tables are equal. */
-  private boolean replayForecasts(LogRecords records) throws IOException {
-    if (!records.has(RecordKind.FORECASTS)) {
-      return true;
-    }
-    if (!records.has(RecordKind.FILLS) || !records.has(RecordKind.PREDICTIONS)) {
-      log.out()
-          .println("note: reports or predictions are not recorded: forecasts are not recomputed");
-      return true;
-    }
-    Recomputed result = ForecastReplay.run(records, Optional.ofNullable(workload));
-    log.out().print(new ReplayView().showForecasts(result));
-    return result.isEqual();
+    ReplayResult forecasts = ForecastReplay.run(records, Optional.ofNullable(workload));
+    console.print(view.show(forecasts, "forecasts", "forecasts after report", ""));
+    return isEqual && forecasts.isEqual() ? 0 : 1;
   }
 
   /**
@@ -300,21 +268,27 @@ final class LogReplay implements Callable<Integer> {
         .toList();
   }
 
-  private int whatIf(LogRecords records, ExportFolder folder, ReplayScope scope)
-      throws IOException {
-    LogRecords recorded = original == null ? records : ExportFolder.of(original);
+  private int whatIf(LogRecords records) throws IOException {
+    ExportFolder other = original == null ? null : ExportFolder.of(original);
+    LogRecords recorded = other == null ? records : other;
     boolean edited =
         folder != null
-            && original != null
-            && !Files.isSameFile(
-                folder.file(RecordKind.EVENTS), ExportFolder.of(original).file(RecordKind.EVENTS));
-    LogRecords planned = otherCluster == null ? records : new OtherClusters(records, this::changed);
-    boolean isPredicted = !edited && model == null && WhatIf.isPredicted(planned);
-    WhatIf.WhatIfSettings whatIfSettings =
+            && other != null
+            && !Files.isSameFile(folder.file(RecordKind.EVENTS), other.file(RecordKind.EVENTS));
+    boolean isPredicted =
+        otherCluster == null && !edited && model == null && WhatIf.isPredicted(records);
+    LogRecords planned =
+        new SomeRecords(
+            records,
+            kind -> isPredicted || !kind.equals(RecordKind.PREDICTIONS),
+            otherCluster == null ? cluster -> cluster : this::changed);
+    WhatIf.WhatIfSettings wanted =
         new WhatIf.WhatIfSettings(
-            recorded, planned, isPredicted, scope, models(recorded), slow(), this::changed);
-    WhatIf.WhatIfResult result =
-        planning(bar -> WhatIf.run(whatIfSettings, TensorFlowTowers::new, bar::show));
+            recorded, planned, scope, models(recorded), slow(), this::changed);
+    WhatIf.WhatIfResult result;
+    try (LateBar bar = log.bar(PLANNING)) {
+      result = WhatIf.run(wanted, TensorFlowTowers::new, bar::show);
+    }
     write(result.plans());
     log.out().print(new ReplayView().show(result, isPredicted));
     return 0;
@@ -333,17 +307,5 @@ final class LogReplay implements Callable<Integer> {
       file.complete();
     }
     log.out().printf("%,d plans written to %s%n", plans.size(), out);
-  }
-
-  /** What takes long, and shows how far it is. */
-  @FunctionalInterface
-  private interface Planning<T> {
-    T with(LateBar bar) throws IOException;
-  }
-
-  private <T> T planning(Planning<T> work) throws IOException {
-    try (LateBar bar = log.bar("Planning")) {
-      return work.with(bar);
-    }
   }
 }

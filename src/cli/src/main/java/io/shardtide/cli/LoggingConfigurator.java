@@ -26,7 +26,7 @@ public final class LoggingConfigurator extends ContextAwareBase implements Confi
     if (System.getProperty("logback.configurationFile") != null) {
       return ExecutionStatus.INVOKE_NEXT_IF_ANY;
     }
-    ExpectedKafkaWarnings filter = new ExpectedKafkaWarnings();
+    KafkaWarnings filter = new KafkaWarnings();
     filter.setContext(context);
     filter.start();
     PatternLayoutEncoder encoder = new PatternLayoutEncoder();
@@ -43,6 +43,8 @@ public final class LoggingConfigurator extends ContextAwareBase implements Confi
     context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.WARN);
     context.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(appender);
     context.getLogger("io.shardtide").setLevel(Level.INFO);
+    // It logs as Kafka Streams, whose class it extends.
+    context.getLogger("io.shardtide.topology.MeteredStreams").setLevel(Level.WARN);
     return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
   }
 }

@@ -29,9 +29,9 @@ final class ModelChoice {
    * @param id the beginning of its id: of one in the log, or of one that is shipped
    * @throws IllegalArgumentException if there is no such model, or it is the current one
    */
-  static String promote(ClusterOption.Connection connection, String id) throws IOException {
-    ModelHistory history = ModelHistory.read(connection);
-    return takeOver(connection, history, history.model(id, RunningModels.shipped()), PROMOTED);
+  static String promote(KafkaLogRecords log, String id) throws IOException {
+    ModelHistory history = ModelHistory.read(log);
+    return takeOver(log, history, history.model(id, RunningModels.shipped()), PROMOTED);
   }
 
   /**
@@ -40,8 +40,8 @@ final class ModelChoice {
    * @throws io.shardtide.cost.InvalidModelException if it cannot be used
    * @throws IllegalArgumentException if it is the current one, or its hardware has none yet
    */
-  static String promote(ClusterOption.Connection connection, Path file) throws IOException {
-    return takeOver(connection, ModelHistory.read(connection), ModelFiles.read(file), PROMOTED);
+  static String promote(KafkaLogRecords log, Path file) throws IOException {
+    return takeOver(log, ModelHistory.read(log), ModelFiles.read(file), PROMOTED);
   }
 
   /**
@@ -49,9 +49,9 @@ final class ModelChoice {
    *
    * @throws IllegalArgumentException if there was none
    */
-  static String rollback(ClusterOption.Connection connection, String hardware) throws IOException {
-    ModelHistory history = ModelHistory.read(connection);
-    return takeOver(connection, history, history.before(hardware), "rolled back to by an operator");
+  static String rollback(KafkaLogRecords log, String hardware) throws IOException {
+    ModelHistory history = ModelHistory.read(log);
+    return takeOver(log, history, history.before(hardware), "rolled back to by an operator");
   }
 
   /**
@@ -85,7 +85,7 @@ final class ModelChoice {
 
   /** Writes the model and the decision in one transaction: either alone would be misleading. */
   private static String takeOver(
-      ClusterOption.Connection connection, ModelHistory history, ModelBundle bundle, String why)
+      KafkaLogRecords log, ModelHistory history, ModelBundle bundle, String why)
       throws IOException {
     ModelBundle current = history.current(bundle.hardware());
     if (current.modelId().equals(bundle.modelId())) {
@@ -94,19 +94,16 @@ final class ModelChoice {
               .formatted(bundle.shown(), Printable.of(bundle.hardware())));
     }
     checkCollectives(current, bundle);
-    connection.write(
-        "models",
-        new ClusterOption.Written<>(connection.topics().of(COST_MODELS), bundle.hardware(), bundle),
-        new ClusterOption.Written<>(
-            connection.topics().of(MODEL_DECISIONS),
+    ModelDecision decision =
+        ModelDecision.withoutEvaluation(
             bundle.hardware(),
-            ModelDecision.withoutEvaluation(
-                bundle.hardware(),
-                ModelDecision.Trigger.PERSON,
-                current.modelId(),
-                Optional.of(bundle.modelId()),
-                why,
-                Instant.now())));
+            ModelDecision.Trigger.PERSON,
+            current.modelId(),
+            Optional.of(bundle.modelId()),
+            why,
+            Instant.now());
+    log.write(
+        "models", List.of(log.record(COST_MODELS, bundle), log.record(MODEL_DECISIONS, decision)));
     return "Model %s is now the current one for %s, instead of %s"
         .formatted(bundle.shown(), Printable.of(bundle.hardware()), current.shown());
   }

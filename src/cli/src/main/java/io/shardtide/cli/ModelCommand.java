@@ -41,8 +41,8 @@ final class ModelCommand {
           "Lists which models took over, when and why; the last one of each hardware is current.",
       footer = {"", "Example:", "  shardtide model list -o json"})
   int list(@Mixin ClusterOption on) throws IOException {
-    try (ClusterOption.Connection connection = on.connect()) {
-      on.print(ListedModel.table(ListedModel.of(ModelHistory.read(connection))));
+    try (KafkaLogRecords log = new KafkaLogRecords(on.endpoint())) {
+      on.print(ListedModel.table(ListedModel.of(ModelHistory.read(log))));
     }
     return 0;
   }
@@ -67,8 +67,8 @@ final class ModelCommand {
     if (most < 1) {
       throw on.wrong("--samples must be at least 1, got %d".formatted(most));
     }
-    try (ClusterOption.Connection connection = on.connect()) {
-      ModelHistory history = ModelHistory.read(connection);
+    try (KafkaLogRecords log = new KafkaLogRecords(on.endpoint())) {
+      ModelHistory history = ModelHistory.read(log);
       List<ModelBundle> bundles = List.of(history.model(one), history.model(other));
       if (!bundles.get(0).hardware().equals(bundles.get(1).hardware())) {
         throw new RefusedException(
@@ -79,7 +79,7 @@ final class ModelCommand {
                     bundles.get(1).shown(),
                     bundles.get(1).hardware()));
       }
-      List<CostSample> samples = samples(connection, bundles.get(0).hardware());
+      List<CostSample> samples = samples(log, bundles.get(0).hardware());
       samples = samples.subList(Math.max(0, samples.size() - most), samples.size());
       if (samples.isEmpty()) {
         throw new RefusedException(
@@ -121,18 +121,15 @@ final class ModelCommand {
     }
   }
 
-  private static List<CostSample> samples(ClusterOption.Connection connection, String hardware)
-      throws IOException {
+  private static List<CostSample> samples(KafkaLogRecords log, String hardware) throws IOException {
     List<CostSample> samples = new ArrayList<>();
-    connection
-        .records()
-        .readNow(
-            connection.topics().of(TRAINING_SAMPLES),
-            (sample, at) -> {
-              if (sample.hardware().equals(hardware) && isValid(sample)) {
-                samples.add(sample);
-              }
-            });
+    log.readNow(
+        TRAINING_SAMPLES,
+        (sample, at) -> {
+          if (sample.hardware().equals(hardware) && isValid(sample)) {
+            samples.add(sample);
+          }
+        });
     return samples;
   }
 
@@ -179,11 +176,11 @@ final class ModelCommand {
           String id)
       throws IOException {
     Path file = Path.of(id);
-    try (ClusterOption.Connection connection = on.connect()) {
+    try (KafkaLogRecords log = new KafkaLogRecords(on.endpoint())) {
       on.print(
           (!id.matches("[0-9a-f]+") && Files.isRegularFile(file)
-                  ? ModelChoice.promote(connection, file)
-                  : ModelChoice.promote(connection, id))
+                  ? ModelChoice.promote(log, file)
+                  : ModelChoice.promote(log, id))
               + System.lineSeparator());
     }
     return 0;
@@ -199,8 +196,8 @@ final class ModelCommand {
       @Mixin ClusterOption on,
       @Parameters(paramLabel = "HARDWARE", description = "Hardware of the model.") String hardware)
       throws IOException {
-    try (ClusterOption.Connection connection = on.connect()) {
-      on.print(ModelChoice.rollback(connection, hardware) + System.lineSeparator());
+    try (KafkaLogRecords log = new KafkaLogRecords(on.endpoint())) {
+      on.print(ModelChoice.rollback(log, hardware) + System.lineSeparator());
     }
     return 0;
   }

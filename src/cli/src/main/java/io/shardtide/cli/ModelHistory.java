@@ -33,14 +33,10 @@ final class ModelHistory {
   record Takeover(ModelBundle bundle, Instant at) {}
 
   /** Reads the history from the log. */
-  static ModelHistory read(ClusterOption.Connection connection) throws IOException {
+  static ModelHistory read(KafkaLogRecords log) throws IOException {
     ModelHistory history = new ModelHistory();
-    connection.records().readNow(connection.topics().of(COST_MODELS), history::add);
-    connection
-        .records()
-        .readNow(
-            connection.topics().of(MODEL_DECISIONS),
-            (decision, at) -> history.decisions.add(decision));
+    log.readNow(COST_MODELS, history::add);
+    log.readNow(MODEL_DECISIONS, (decision, at) -> history.decisions.add(decision));
     return history;
   }
 

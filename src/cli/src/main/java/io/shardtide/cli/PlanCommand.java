@@ -55,28 +55,23 @@ final class PlanCommand {
           boolean once)
       throws Exception {
     JsonLines<ShardingPlan, ?> lines = new JsonLines<>(Codec.SHARDING_PLAN);
-    return on.quietly(
-        () -> {
-          try (SimulatedCosts costs = new SimulatedCosts(on.endpoint(), on::note)) {
-            PlanPrinter printer =
-                new PlanPrinter(
-                    on,
-                    once,
-                    on.isText()
-                        ? update -> text(update, costs)
-                        : update -> lines.write(update.plan()));
-            PlanSubscriber plans =
-                PlanSubscriber.start(on.endpoint(), Optional.ofNullable(workload), printer);
-            try {
-              printer.awaitEnd(
-                  on.timeout(),
-                  "No plan%s".formatted(workload == null ? "" : " of workload " + workload));
-            } finally {
-              plans.close();
-            }
-          }
-          return 0;
-        });
+    try (SimulatedCosts costs = new SimulatedCosts(on.endpoint(), on::note)) {
+      PlanPrinter printer =
+          new PlanPrinter(
+              on,
+              once,
+              on.isText() ? update -> text(update, costs) : update -> lines.write(update.plan()));
+      PlanSubscriber plans =
+          PlanSubscriber.start(on.endpoint(), Optional.ofNullable(workload), printer);
+      try {
+        printer.awaitEnd(
+            on.timeout(),
+            "No plan%s".formatted(workload == null ? "" : " of workload " + workload));
+      } finally {
+        plans.close();
+      }
+    }
+    return 0;
   }
 
   private static String text(PlanUpdate update, SimulatedCosts costs) {

@@ -56,9 +56,9 @@ final class PlanWhy implements Callable<Integer> {
 
   private PlanProvenance explain(LogRecords records) throws IOException {
     OptionalLong wanted = generation == null ? OptionalLong.empty() : OptionalLong.of(generation);
-    return ProvenanceCollector.collect(
-        records,
-        of.plan == null ? ProvenanceCollector.planId(records, of.workload, wanted) : of.plan);
+    return of.plan == null
+        ? ProvenanceCollector.collect(records, of.workload, wanted)
+        : ProvenanceCollector.collect(records, of.plan);
   }
 
   @Override

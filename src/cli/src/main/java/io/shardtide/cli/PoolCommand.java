@@ -209,27 +209,23 @@ final class PoolCommand {
           boolean once)
       throws Exception {
     check(pool);
-    return on.quietly(
-        () -> {
-          try (PoolReader reader = PoolReader.connect(on.endpoint());
-              SimulatedCosts simulated = new SimulatedCosts(on.endpoint(), on::note)) {
-            JsonLines<Allocation, ?> lines = new JsonLines<>(Codec.ALLOCATION);
-            AllocationPrinter printer =
-                new AllocationPrinter(
-                    on,
-                    once,
-                    on.isText() ? allocation -> text(reader, allocation, simulated) : lines::write);
-            AllocationSubscriber allocations =
-                AllocationSubscriber.start(on.endpoint(), Optional.of(pool), printer);
-            try {
-              printer.awaitEnd(
-                  on.timeout(), "No allocation of pool %s".formatted(Names.quote(pool)));
-            } finally {
-              allocations.close();
-            }
-          }
-          return 0;
-        });
+    try (PoolReader reader = PoolReader.connect(on.endpoint());
+        SimulatedCosts simulated = new SimulatedCosts(on.endpoint(), on::note)) {
+      JsonLines<Allocation, ?> lines = new JsonLines<>(Codec.ALLOCATION);
+      AllocationPrinter printer =
+          new AllocationPrinter(
+              on,
+              once,
+              on.isText() ? allocation -> text(reader, allocation, simulated) : lines::write);
+      AllocationSubscriber allocations =
+          AllocationSubscriber.start(on.endpoint(), Optional.of(pool), printer);
+      try {
+        printer.awaitEnd(on.timeout(), "No allocation of pool %s".formatted(Names.quote(pool)));
+      } finally {
+        allocations.close();
+      }
+    }
+    return 0;
   }
 
   @Command(
@@ -304,12 +300,9 @@ final class PoolCommand {
     Names.check(pool, "pool id", RejectionReason.INVALID_POOL);
   }
 
-  private static SortedMap<String, AllocatedPool> read(ClusterOption on) throws Exception {
-    return on.quietly(
-        () -> {
-          try (PoolReader reader = PoolReader.connect(on.endpoint())) {
-            return reader.read();
-          }
-        });
+  private static SortedMap<String, AllocatedPool> read(ClusterOption on) {
+    try (PoolReader reader = PoolReader.connect(on.endpoint())) {
+      return reader.read();
+    }
   }
 }

@@ -8,6 +8,7 @@ import io.shardtide.files.TextFiles;
 import io.shardtide.pool.Pool;
 import io.shardtide.pool.PoolLinks;
 import io.shardtide.samples.PoolSpec;
+import io.shardtide.samples.PoolSpec.Links;
 import io.shardtide.samples.RecordText;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
@@ -66,8 +67,11 @@ final class PoolSpecOption {
    */
   Pool pool() throws IOException {
     ObjectNode json = file == null ? JsonNodeFactory.instance.objectNode() : parse(file, "");
-    JsonNode own = json.path("links");
-    json.remove("links");
+    // As of an event, whose JSON has the name of the type.
+    JsonNode event = json.path("links").path("io.shardtide.avro.PoolLinks");
+    if (event.isObject()) {
+      json.set("links", event);
+    }
     values.forEach((path, text) -> RecordText.set(PoolSpec.class, json, path, text));
     nodes.forEach(name -> addNode(json, name, ""));
     for (String rack : racks) {
@@ -80,17 +84,17 @@ final class PoolSpecOption {
         addNode(json, name, rack.substring(0, equals));
       }
     }
-    Pool pool = of(file, "", () -> RecordText.read(PoolSpec.class, json).pool());
+    PoolSpec spec = of(file, "", () -> RecordText.read(PoolSpec.class, json));
+    Pool pool = of(file, "", spec::pool);
     if (links != null) {
-      JsonNode measured = parse(links, LINKS_EXPECTED);
-      PoolLinks read = of(links, LINKS_EXPECTED, () -> links(measured));
+      ObjectNode measured = parse(links, LINKS_EXPECTED);
+      PoolLinks read =
+          of(links, LINKS_EXPECTED, () -> links(RecordText.read(Links.class, measured)));
       return of(links, "", () -> pool.withLinks(read));
     }
-    // As of an event, whose JSON has the name of the type.
-    JsonNode measured = own.path("io.shardtide.avro.PoolLinks");
-    return own.isMissingNode() || own.isNull()
+    return spec.links().isEmpty()
         ? pool
-        : of(file, "", () -> pool.withLinks(links(measured.isMissingNode() ? own : measured)));
+        : of(file, "", () -> pool.withLinks(links(spec.links().get())));
   }
 
   private static void addNode(ObjectNode json, String name, String rack) {
@@ -102,9 +106,8 @@ final class PoolSpecOption {
     return of(file, expected, () -> RecordText.parse(text));
   }
 
-  private static PoolLinks links(JsonNode json) {
-    LinksText.check(json);
-    return new JsonLines<>(Codec.POOL_LINKS).read(json.toString());
+  private static PoolLinks links(Links links) {
+    return new JsonLines<>(Codec.POOL_LINKS).read(RecordText.write(links).toString());
   }
 
   /** Returns a value of a file; its name begins the message of what is wrong. */

@@ -49,6 +49,11 @@ class PrintOption {
     // Nothing is missing.
   }
 
+  /** Runs when the command has ended, after {@link #check}. */
+  void end() {
+    // Nothing was begun.
+  }
+
   final PrintWriter out() {
     return command.commandLine().getOut();
   }

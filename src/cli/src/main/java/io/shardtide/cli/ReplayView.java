@@ -1,7 +1,6 @@
 package io.shardtide.cli;
 
 import io.shardtide.replay.Difference;
-import io.shardtide.replay.Recomputed;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayRow;
 import io.shardtide.replay.Verdict;
@@ -15,9 +14,8 @@ import java.util.OptionalDouble;
 final class ReplayView {
   private static final int SHOWN = 20;
 
-  /** Returns the verdicts, the first difference, problems and notes. */
-  String show(ReplayResult result) {
-    TextLines out = new TextLines();
+  /** Returns the verdicts of plans, the first difference, problems and notes. */
+  String showPlans(ReplayResult result) {
     TextTable table = new TextTable("workload", " generation", "plan", "effort", "verdict");
     for (ReplayRow row : result.rows()) {
       table.add(
@@ -29,6 +27,7 @@ final class ReplayView {
           row.effort().map(e -> e.name().toLowerCase(Locale.ROOT)).orElse("-"),
           row.verdict().toString());
     }
+    TextLines out = new TextLines();
     out.add(table);
     out.add(
         "%,d equal, %,d differ, %,d not recorded, %,d not reproduced",
@@ -36,44 +35,48 @@ final class ReplayView {
         result.count(Verdict.DIFFERS),
         result.count(Verdict.NOT_RECORDED),
         result.count(Verdict.NOT_REPRODUCED));
-    result.first().ifPresent(difference -> show(out, "plan", "", difference));
+    show(out, result, "plan", "");
+    return out.toString();
+  }
+
+  /**
+   * Returns how many allocations of pools or forecasts of hashed tables are equal, if there are
+   * any, the first difference, and notes.
+   *
+   * @param all what they are called
+   * @param one what the id of one is of
+   * @param owner text before a workload or pool
+   */
+  String show(ReplayResult result, String all, String one, String owner) {
+    TextLines out = new TextLines();
+    if (!result.rows().isEmpty()) {
+      out.add(
+          "%,d %s equal, %,d differ, %,d not reproduced",
+          result.count(Verdict.EQUAL),
+          all,
+          result.count(Verdict.DIFFERS),
+          result.count(Verdict.NOT_REPRODUCED));
+    }
+    show(out, result, one, owner);
+    return out.toString();
+  }
+
+  private static void show(TextLines out, ReplayResult result, String one, String owner) {
+    if (result.first().isPresent()) {
+      Difference difference = result.first().get();
+      out.add(
+          "First difference: %s %s, generation %d of %s%s",
+          one,
+          CanonicalHash.shown(difference.id()),
+          difference.generation(),
+          owner,
+          difference.owner());
+      out.add("  %s", difference.explanation());
+      out.add("  made from: %s", difference.inputs());
+      out.addAll("  ", difference.fields(), SHOWN);
+    }
     out.addAll("problem: ", result.problems(), SHOWN);
     out.addAll("note: ", result.notes(), SHOWN);
-    result.deviation().ifPresent(deviation -> out.add("%s", deviation));
-    return out.toString();
-  }
-
-  private static void show(TextLines out, String kind, String owner, Difference difference) {
-    out.add(
-        "First difference: %s %s, generation %d of %s%s",
-        kind,
-        CanonicalHash.shown(difference.id()),
-        difference.generation(),
-        owner,
-        difference.owner());
-    out.add("  %s", difference.explanation());
-    out.add("  made from: %s", difference.inputs());
-    out.addAll("  ", difference.fields(), SHOWN);
-  }
-
-  /** Returns how many allocations of pools are equal, the first difference, and notes. */
-  String showAllocations(Recomputed result) {
-    return show(result, "allocations", "allocation", "pool ");
-  }
-
-  /** Returns how many forecasts of hashed tables are equal, the first difference, and notes. */
-  String showForecasts(Recomputed result) {
-    return show(result, "forecasts", "forecasts after report", "");
-  }
-
-  private static String show(Recomputed result, String all, String one, String owner) {
-    TextLines out = new TextLines();
-    out.add(
-        "%,d %s equal, %,d differ, %,d not reproduced",
-        result.equal(), all, result.different(), result.notReproduced());
-    result.first().ifPresent(difference -> show(out, one, owner, difference));
-    out.addAll("note: ", result.notes(), SHOWN);
-    return out.toString();
   }
 
   /**

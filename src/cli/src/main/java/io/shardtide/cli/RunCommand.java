@@ -3,25 +3,18 @@ package io.shardtide.cli;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.shardtide.config.InvalidSettingsException;
-import io.shardtide.config.Secrets;
 import io.shardtide.config.ServiceSettings;
 import io.shardtide.config.Settings;
 import io.shardtide.config.SettingsFile;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.retraining.Retraining;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
-import io.shardtide.growth.CapacityPolicy;
-import io.shardtide.plan.SearchSettings;
-import io.shardtide.pool.AllocationPolicy;
-import io.shardtide.state.PlanningSettings;
 import io.shardtide.topology.ClientSettings;
 import io.shardtide.topology.PlannerMetrics;
 import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
 import io.shardtide.topology.ServiceHealth;
 import io.shardtide.web.WebServer;
-import io.shardtide.wire.Extension;
-import io.shardtide.workload.UnknownHardware;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -30,7 +23,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -94,8 +86,9 @@ final class RunCommand implements Callable<Integer> {
       return CommandLine.ExitCode.OK;
     }
     ServiceSettings settings;
+    Map<String, String> told = new LinkedHashMap<>();
     try {
-      settings = SettingsFile.read(options.config, this::warn);
+      settings = SettingsFile.read(options.config, this::warn, told::put);
       Optional<String> refusal = ClientSettings.refusal(settings);
       if (refusal.isPresent()) {
         throw new InvalidSettingsException(options.config.toString(), List.of(refusal.get()));
@@ -106,20 +99,24 @@ final class RunCommand implements Callable<Integer> {
     }
     Termination termination = Termination.install();
     try {
-      serve(console, settings, termination);
+      serve(console, settings, told, termination);
     } finally {
       termination.done();
     }
     return CommandLine.ExitCode.OK;
   }
 
-  private void serve(PrintWriter console, ServiceSettings settings, Termination termination)
+  private void serve(
+      PrintWriter console,
+      ServiceSettings settings,
+      Map<String, String> told,
+      Termination termination)
       throws Exception {
     List<ModelBundle> bundles = RunningModels.load(settings);
     try (ServiceHealth health = ServiceHealth.watch(settings);
         RunningMetrics metrics =
             RunningMetrics.of(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), health);
-        DashboardFeed feed = feed(settings);
+        DashboardFeed feed = new DashboardFeed(settings.endpoint(), settings.extensions());
         WebServer web =
             WebServer.start(
                 settings.http().host(),
@@ -129,7 +126,20 @@ final class RunCommand implements Callable<Integer> {
                 metrics::scrape,
                 settings.http().token().map(token -> token::is),
                 Optional.of(feed.dashboard(settings.http().token().map(token -> token::is))))) {
-      describe(console, settings, bundles, web);
+      bundles.forEach(
+          bundle ->
+              told.put(
+                  "cost model for \"%s\"".formatted(bundle.hardware()),
+                  RunningModels.describe(bundle)));
+      told.put("dashboard", web.url() + "/");
+      told.put("health", web.url() + "/health");
+      told.put("metrics", web.url() + "/metrics");
+      console.printf("Shardtide with the settings in %s%n", options.config);
+      int width = told.keySet().stream().mapToInt(String::length).max().orElseThrow();
+      told.forEach(
+          (name, value) ->
+              console.println("  " + name + " ".repeat(width - name.length() + 2) + value));
+      console.flush();
       ClientSettings.unknown(settings.endpoint().kafka().keySet()).forEach(log::warn);
       PlannerService service = null;
       try {
@@ -180,103 +190,5 @@ final class RunCommand implements Callable<Integer> {
         Runtime.getRuntime().halt(TEMPORARY_FAILURE);
       }
     }
-  }
-
-  private static DashboardFeed feed(ServiceSettings settings) {
-    return new DashboardFeed(settings.endpoint(), settings.extensions());
-  }
-
-  private void describe(
-      PrintWriter console, ServiceSettings settings, List<ModelBundle> bundles, WebServer web) {
-    console.printf("Shardtide with the settings in %s%n", options.config);
-    Map<String, String> lines = new LinkedHashMap<>();
-    lines.put("Kafka", settings.endpoint().bootstrapServers());
-    lines.put("schema registry", settings.endpoint().registryUrl());
-    lines.put(
-        "topics",
-        "%s*; new ones get partitions: %d, copies: %d"
-            .formatted(
-                settings.endpoint().prefix(),
-                settings.topics().partitions(),
-                settings.topics().replication()));
-    lines.put("state", settings.streams().stateDirectory().toAbsolutePath().toString());
-    for (ModelBundle bundle : bundles) {
-      lines.put(
-          "cost model for \"%s\"".formatted(bundle.hardware()), RunningModels.describe(bundle));
-    }
-    lines.put(
-        "other hardware",
-        settings.unknownHardware() == UnknownHardware.NEAREST
-            ? "begins with the nearest model"
-            : "is rejected");
-    lines.put("stream threads", "%d for each topology".formatted(settings.streams().threads()));
-    PlanningSettings planning = settings.planning();
-    lines.put(
-        "planning",
-        "after a debounce interval of %,d ms, %,d ms at the latest"
-            .formatted(planning.debounce().toMillis(), planning.longestWait().toMillis()));
-    lines.put("search", describe(planning.quick()));
-    lines.put(
-        "background search",
-        planning
-            .deep()
-            .map(
-                deep ->
-                    "%s, after %,d ms without changes; published if it gains %s %%"
-                        .formatted(
-                            describe(deep),
-                            planning.deepAfter().toMillis(),
-                            100 * planning.deepGain()))
-            .orElse("off"));
-    lines.put(
-        "moves",
-        "%s GB/s and %s ms each, %s ms a reshard, to pay off within %,d steps"
-            .formatted(
-                planning.quick().moveGigabytesPerSecond(),
-                planning.quick().moveOverheadMs(),
-                planning.quick().reshardMs(),
-                planning.quick().paybackSteps()));
-    if (settings.extensions().contains(Extension.POOLS)) {
-      AllocationPolicy policy = settings.allocation();
-      lines.put(
-          "pools",
-          "%d workloads adjusted at once, %s %% of a pool in other hands than fair; %s s each, to pay off within %s s"
-              .formatted(
-                  policy.adjustedAtOnce(),
-                  100 * policy.fairnessLoss(),
-                  policy.adjustmentSeconds(),
-                  policy.paybackSeconds()));
-    }
-    if (settings.extensions().contains(Extension.GROWTH)) {
-      CapacityPolicy policy = settings.capacities();
-      lines.put(
-          "growth",
-          "capacities last %s days, new ones %s days before a table may be full, or for %s %% more hits; workloads without enough memory are announced %s days before"
-              .formatted(
-                  policy.coverDays(),
-                  policy.leadDays(),
-                  100 * policy.leastHitGain(),
-                  policy.warningDays()));
-    }
-    pass(lines, Settings.KAFKA, settings.endpoint().kafka());
-    pass(lines, Settings.REGISTRY, settings.endpoint().registry());
-    lines.put("dashboard", web.url() + "/");
-    lines.put("health", web.url() + "/health");
-    lines.put("metrics", web.url() + "/metrics");
-    int width = lines.keySet().stream().mapToInt(String::length).max().orElseThrow();
-    lines.forEach(
-        (name, value) ->
-            console.println("  " + name + " ".repeat(width - name.length() + 2) + value));
-    console.flush();
-  }
-
-  private static String describe(SearchSettings search) {
-    return "%,d evaluations per table from scratch, %,d from the plan that runs"
-        .formatted(search.evaluationsPerTable(), search.repairEvaluations());
-  }
-
-  private static void pass(Map<String, String> lines, String prefix, Map<String, ?> settings) {
-    new TreeMap<>(settings)
-        .forEach((key, value) -> lines.put(prefix + key, Secrets.shown(key, value.toString())));
   }
 }

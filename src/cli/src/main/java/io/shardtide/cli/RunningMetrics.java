@@ -29,7 +29,7 @@ record RunningMetrics(PrometheusMeterRegistry meters, JvmGcMetrics collections)
             new UptimeMetrics(),
             collections)
         .forEach(binder -> binder.bindTo(meters));
-    ExpectedKafkaWarnings.bindTo(meters);
+    KafkaWarnings.bindTo(meters);
     for (ServiceHealth.HealthPart part : health.parts()) {
       Gauge.builder("shardtide.up", health, h -> isUp(h, part.name()))
           .description("1 if the part is UP, 0 if it is DOWN; /health has the reason")

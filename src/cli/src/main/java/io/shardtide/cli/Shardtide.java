@@ -135,18 +135,26 @@ public final class Shardtide implements Runnable {
     }
     List<CommandLine> called = parsed.asCommandLineList();
     CommandSpec command = called.get(called.size() - 1).getCommandSpec();
+    List<PrintOption> options =
+        command.mixins().values().stream()
+            .map(CommandSpec::userObject)
+            .filter(PrintOption.class::isInstance)
+            .map(PrintOption.class::cast)
+            .toList();
     try {
       Outputs.check(parsed);
-      for (CommandSpec mixin : command.mixins().values()) {
-        if (mixin.userObject() instanceof PrintOption options) {
-          options.check();
-        }
+      for (PrintOption each : options) {
+        each.check();
       }
     } catch (IOException | IllegalArgumentException e) {
       Errors.print(command.commandLine(), e);
       return Errors.status(e);
     }
-    return new CommandLine.RunLast().execute(parsed);
+    try {
+      return new CommandLine.RunLast().execute(parsed);
+    } finally {
+      options.forEach(PrintOption::end);
+    }
   }
 
   private static int status(PrintWriter out, PrintWriter err, String... typed) {

@@ -1,12 +1,13 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_MODELS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+
 import io.shardtide.client.Endpoint;
-import io.shardtide.log.StartPosition;
-import io.shardtide.log.TopicReader;
 import io.shardtide.wire.TopicType;
+import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /**
@@ -15,9 +16,12 @@ import java.util.function.Consumer;
  * One thread calls it.
  */
 final class SimulatedCosts implements AutoCloseable {
+  private final Endpoint endpoint;
   private final Consumer<String> report;
-  private final Late<Boolean> models;
-  private final Late<String> modelOfCurve;
+  private final Map<String, Boolean> simulated = new HashMap<>();
+  private final Map<String, String> modelOfCurve = new HashMap<>();
+  private KafkaLogRecords log;
+  private boolean unreadable;
 
   /**
    * Connects nowhere yet.
@@ -26,73 +30,51 @@ final class SimulatedCosts implements AutoCloseable {
    * @param report takes a line if they cannot be read
    */
   SimulatedCosts(Endpoint endpoint, Consumer<String> report) {
+    this.endpoint = endpoint;
     this.report = report;
-    models =
-        new Late<>(
-            endpoint,
-            TopicType.COST_MODELS,
-            (bundle, found) -> found.put(bundle.modelId(), bundle.card().simulated()));
-    modelOfCurve =
-        new Late<>(
-            endpoint,
-            TopicType.THROUGHPUT_CURVES,
-            (curve, found) -> curve.curve().ifPresent(c -> found.put(c.id(), c.modelId())));
   }
 
   /** Returns whether a model was trained on simulated costs; false if that cannot be found out. */
   boolean ofModel(String modelId) {
-    return models.get(modelId, false);
+    return find(
+        modelId,
+        simulated,
+        false,
+        COST_MODELS,
+        bundle -> simulated.put(bundle.modelId(), bundle.card().simulated()));
   }
 
   /** Returns whether a curve has simulated costs; false if that cannot be found out. */
   boolean ofCurve(String curveId) {
-    return ofModel(modelOfCurve.get(curveId, ""));
+    return ofModel(
+        find(
+            curveId,
+            modelOfCurve,
+            "",
+            THROUGHPUT_CURVES,
+            report -> report.curve().ifPresent(of -> modelOfCurve.put(of.id(), of.modelId()))));
   }
 
-  @Override
-  public void close() {
-    models.reader.close();
-    modelOfCurve.reader.close();
-  }
-
-  /** What a topic says of ids. */
-  private final class Late<T> {
-    private final Map<String, T> found = new HashMap<>();
-    private final TopicReader reader;
-    private boolean opened;
-    private boolean unreadable;
-
-    <V> Late(Endpoint endpoint, TopicType<V> topic, BiConsumer<V, Map<String, T>> each) {
-      reader =
-          endpoint
-              .reader()
-              .handle(
-                  endpoint.topics().of(topic),
-                  StartPosition.BEGINNING,
-                  (position, writtenAt, value) -> each.accept(value, found))
-              .onUndecodable(record -> {});
-    }
-
-    T get(String id, T otherwise) {
-      if (!id.isEmpty() && !found.containsKey(id) && !unreadable) {
-        read();
-        found.putIfAbsent(id, otherwise);
-      }
-      return found.getOrDefault(id, otherwise);
-    }
-
-    private void read() {
+  private <V, T> T find(
+      String id, Map<String, T> known, T otherwise, TopicType<V> topic, Consumer<V> each) {
+    if (!id.isEmpty() && !known.containsKey(id) && !unreadable) {
       try {
-        if (!opened) {
-          reader.open();
-          opened = true;
-        }
-        reader.readToEnd();
-      } catch (RuntimeException e) {
+        log = log == null ? new KafkaLogRecords(endpoint) : log;
+        log.readNow(topic, (value, writtenAt) -> each.accept(value));
+      } catch (IOException | RuntimeException e) {
         // Any error: plans and allocations are shown all the same.
         unreadable = true;
         report.accept("whether costs are simulated is not known: %s".formatted(e.getMessage()));
       }
+      known.putIfAbsent(id, otherwise);
+    }
+    return known.getOrDefault(id, otherwise);
+  }
+
+  @Override
+  public void close() {
+    if (log != null) {
+      log.close();
     }
   }
 }

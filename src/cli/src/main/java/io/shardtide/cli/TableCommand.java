@@ -99,13 +99,10 @@ final class TableCommand {
     if (growth != null) {
       WhatIfGrowth.FACTOR.check("--horizon-factor", growth);
     }
-    SortedMap<String, TableForecasts> all =
-        on.quietly(
-            () -> {
-              try (ForecastReader reader = ForecastReader.connect(on.endpoint())) {
-                return reader.read();
-              }
-            });
+    SortedMap<String, TableForecasts> all;
+    try (ForecastReader reader = ForecastReader.connect(on.endpoint())) {
+      all = reader.read();
+    }
     Collection<TableForecasts> shown = whatIf(growth, chosen(workload, all));
     String heading =
         growth == null

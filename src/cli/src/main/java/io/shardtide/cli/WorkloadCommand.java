@@ -187,8 +187,8 @@ final class WorkloadCommand {
 
   private static SortedMap<String, Workload> read(ClusterOption on, Optional<String> workload)
       throws IOException {
-    try (ClusterOption.Connection connection = on.connect(workload, () -> {})) {
-      return connection.records().workloads();
+    try (KafkaLogRecords log = KafkaLogRecords.open(on.endpoint(), workload, () -> {})) {
+      return log.workloads();
     }
   }
 

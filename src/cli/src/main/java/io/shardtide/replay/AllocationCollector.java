@@ -50,12 +50,10 @@ public final class AllocationCollector {
   public static List<AllocationProvenance> collect(
       LogRecords records, String poolId, OptionalLong generation) throws IOException {
     AllocationCollector collector = new AllocationCollector(poolId, generation);
-    if (records.has(RecordKind.ALLOCATIONS)) {
-      records.read(RecordKind.ALLOCATIONS, collector::onAllocation);
-    }
+    records.read(RecordKind.ALLOCATIONS, collector::onAllocation);
     AllocationInputs inputs = AllocationInputs.read(records);
     if (collector.found.isEmpty()) {
-      throw new RefusedException(collector.notFound(inputs.generations()));
+      throw new RefusedException(collector.notFound(inputs));
     }
     Map<String, ModelBundle> models = records.models();
     return collector.found.stream().map(one -> collector.provenance(one, inputs, models)).toList();
@@ -76,7 +74,7 @@ public final class AllocationCollector {
     before = Optional.of(allocation);
   }
 
-  private String notFound(PoolGenerations events) {
+  private String notFound(AllocationInputs events) {
     if (!generations.isEmpty()) {
       long wanted = generation.orElseThrow();
       Long at = generations.floor(wanted);
@@ -113,14 +111,13 @@ public final class AllocationCollector {
       FoundAllocation one, AllocationInputs inputs, Map<String, ModelBundle> models) {
     Allocation allocation = one.allocation();
     Optional<Allocation> previous = one.previous();
-    PoolGenerations events = inputs.generations();
     long since = previous.map(Allocation::generation).orElse(0L);
     boolean isLatest = before.equals(Optional.of(allocation));
     return new AllocationProvenance(
         allocation,
         previous,
-        events.at(poolId, allocation.generation()),
-        events.between(poolId, since, allocation.generation()),
+        inputs.at(poolId, allocation.generation()),
+        inputs.between(poolId, since, allocation.generation()),
         curves(one, inputs, models),
         inputs.missing(allocation).isPresent()
             ? OptionalDouble.empty()
@@ -130,27 +127,27 @@ public final class AllocationCollector {
             .map(other -> other.allocation().allocationId())
             .filter(id -> !id.equals(allocation.allocationId()))
             .toList(),
-        isLatest ? events.between(poolId, allocation.generation(), events.last(poolId)) : List.of(),
+        isLatest ? inputs.between(poolId, allocation.generation(), inputs.last(poolId)) : List.of(),
         isLatest ? unallocated(allocation, inputs) : List.of());
   }
 
   private List<AllocationProvenance.UsedCurve> curves(
       FoundAllocation one, AllocationInputs inputs, Map<String, ModelBundle> models) {
-    Allocation allocation = one.allocation();
-    Optional<Allocation> previous = one.previous();
+    Map<String, String> earlier =
+        one.previous().<Map<String, String>>map(Allocation::curveIds).orElse(Map.of());
     List<AllocationProvenance.UsedCurve> used = new ArrayList<>();
-    allocation
+    one.allocation()
         .curveIds()
         .forEach(
             (workload, id) -> {
-              Optional<ThroughputCurve> curve = inputs.curve(allocation, workload);
+              Optional<ThroughputCurve> curve = inputs.curve(one.allocation(), workload);
               used.add(
                   new AllocationProvenance.UsedCurve(
                       workload,
                       id,
                       curve,
-                      previous.flatMap(p -> inputs.curve(p, workload)),
-                      previous.filter(p -> id.equals(p.curveIds().get(workload))).isEmpty(),
+                      one.previous().flatMap(previous -> inputs.curve(previous, workload)),
+                      !id.equals(earlier.get(workload)),
                       curve
                           .map(c -> models.get(c.modelId()))
                           .map(model -> model.card().simulated())));
@@ -160,9 +157,8 @@ public final class AllocationCollector {
 
   private List<AllocationProvenance.UnallocatedClaim> unallocated(
       Allocation allocation, AllocationInputs inputs) {
-    PoolGenerations events = inputs.generations();
-    return events
-        .at(poolId, events.last(poolId))
+    return inputs
+        .at(poolId, inputs.last(poolId))
         .map(state -> state.claims().keySet().stream())
         .orElseGet(Stream::empty)
         .filter(workload -> allocation.of(workload).isEmpty())

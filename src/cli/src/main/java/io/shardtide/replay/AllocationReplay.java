@@ -2,13 +2,9 @@ package io.shardtide.replay;
 
 import io.shardtide.allocation.Allocator;
 import io.shardtide.pool.Allocation;
-import io.shardtide.wire.Codec;
-import io.shardtide.wire.JsonLines;
 import java.io.IOException;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -16,14 +12,12 @@ import java.util.TreeMap;
  * the allocation before that it names, and compares all fields. No cost model is needed.
  */
 public final class AllocationReplay {
-  private static final JsonLines<Allocation, ?> JSON = new JsonLines<>(Codec.ALLOCATION);
-
   private final AllocationInputs inputs;
 
   /** By pool, the allocation before: the recomputed one if it has the recorded id. */
   private final Map<String, Allocation> before = new TreeMap<>();
 
-  private final Recomputed.Tally tally = new Recomputed.Tally();
+  private final ReplayResult.Tally tally = new ReplayResult.Tally();
 
   private AllocationReplay(AllocationInputs inputs) {
     this.inputs = inputs;
@@ -34,44 +28,31 @@ public final class AllocationReplay {
    *
    * @throws IOException if the records cannot be read
    */
-  public static Recomputed run(LogRecords records) throws IOException {
+  public static ReplayResult run(LogRecords records) throws IOException {
     AllocationReplay replay = new AllocationReplay(AllocationInputs.read(records));
+    records.read(RecordKind.ALLOCATIONS, replay::compare);
     if (records.has(RecordKind.ALLOCATIONS)) {
-      records.read(RecordKind.ALLOCATIONS, replay::compare);
+      replay.noteUnallocated();
+    } else if (records.has(RecordKind.POOL_CHANGES) || !records.has(RecordKind.PLANS)) {
+      replay.tally.notes.add("allocations of pools are not recorded, and not recomputed");
     }
-    return replay.result();
+    return replay.tally.result();
   }
 
   private void compare(Allocation recorded) {
     Optional<Allocation> previous = Optional.ofNullable(before.put(recorded.poolId(), recorded));
-    Optional<String> missing = inputs.missing(recorded).or(() -> gap(recorded, previous));
-    if (missing.isPresent()) {
-      tally.notReproduced(Difference.of(recorded, missing.get(), List.of()));
-      return;
-    }
-    Allocation recomputed;
-    try {
-      recomputed = Allocator.allocate(inputs.request(recorded, previous));
-    } catch (IllegalArgumentException | IllegalStateException | ArithmeticException e) {
-      tally.different(
-          Difference.of(
-              recorded, "this version cannot allocate the pool: " + e.getMessage(), List.of()));
-      return;
-    }
-    if (recomputed.equals(recorded)) {
-      tally.equal();
-      return;
-    }
-    if (recomputed.allocationId().equals(recorded.allocationId())) {
-      before.put(recorded.poolId(), recomputed);
-    }
-    tally.different(
-        Difference.of(
+    Comparer.Comparison<Allocation> comparison =
+        Comparer.ALLOCATIONS.compare(
             recorded,
-            recorded.hasValidId()
-                ? "its id is that of its content, and the curves are those that it names; either the pool's events were changed, or this version allocates differently"
-                : "the record was changed after the allocation was made: its id is not that of its content",
-            JsonDiff.lines(JSON, recorded, recomputed, Set.of())));
+            inputs.missing(recorded).or(() -> gap(recorded, previous)),
+            () -> Allocator.allocate(inputs.request(recorded, previous)));
+    comparison
+        .recomputed()
+        .filter(made -> made.allocationId().equals(recorded.allocationId()))
+        .ifPresent(made -> before.put(made.poolId(), made));
+    long generation = recorded.generation();
+    tally.add(
+        new ReplayRow(recorded.poolId(), generation, generation, comparison.verdict()), comparison);
   }
 
   private static Optional<String> gap(Allocation recorded, Optional<Allocation> previous) {
@@ -83,20 +64,15 @@ public final class AllocationReplay {
                 .formatted(recorded.previousId().orElse("none"), id.orElse("none")));
   }
 
-  private Recomputed result() {
-    for (String pool : inputs.generations().pools()) {
-      long last = inputs.generations().last(pool);
+  private void noteUnallocated() {
+    for (String pool : inputs.pools()) {
+      long last = inputs.last(pool);
       long allocated = before.containsKey(pool) ? before.get(pool).generation() : 0;
       if (allocated < last) {
-        tally.note(
+        tally.notes.add(
             "%s of pool %s: not allocated yet when the records were read"
-                .formatted(
-                    last == allocated + 1
-                        ? "generation " + last
-                        : "generations %d to %d".formatted(allocated + 1, last),
-                    pool));
+                .formatted(AnsweredGenerations.generations(allocated + 1, last), pool));
       }
     }
-    return tally.result();
   }
 }

@@ -25,24 +25,32 @@ final class AnsweredGenerations {
         Comparator.comparingLong(GenerationAnswer::last).thenComparingInt(GenerationAnswer::order);
   }
 
-  /**
-   * Generations with no outcome, or too many.
-   *
-   * @param first the first generation
-   * @param last the last generation
-   * @param isDuplicate whether there are too many
-   */
-  record Violation(long first, long last, boolean isDuplicate) {}
+  private static final String NONE = "neither a plan nor an infeasible workload is recorded";
+  private static final String SEVERAL = "more than one plan is recorded, expected one";
 
+  private final String workloadId;
+  private final ReplayScope scope;
+  private final ReplayResult.Tally tally;
   private final List<GenerationAnswer> answers = new ArrayList<>();
 
   /** How many models predicted each generation. */
-  private final Map<Long, Integer> predicted = new TreeMap<>();
+  private final TreeMap<Long, Integer> predicted = new TreeMap<>();
 
   /** How often other speeds replanned each generation. */
   private final Map<Long, Integer> replanned = new TreeMap<>();
 
   private List<DeviceSpeed> slow = List.of();
+
+  /**
+   * @param workloadId the workload
+   * @param scope generations of others are not reported
+   * @param tally receives what is wrong
+   */
+  AnsweredGenerations(String workloadId, ReplayScope scope, ReplayResult.Tally tally) {
+    this.workloadId = workloadId;
+    this.scope = scope;
+    this.tally = tally;
+  }
 
   void add(ShardingPlan plan) {
     if (plan.origin().effort() == Effort.QUICK) {
@@ -75,18 +83,12 @@ final class AnsweredGenerations {
   }
 
   /** Returns the latest generation with an outcome, 0 for none. */
-  long last() {
+  private long last() {
     return answers.stream().mapToLong(GenerationAnswer::last).max().orElse(0);
   }
 
-  /** Returns the latest generation that was predicted, 0 for none. */
-  long lastPredicted() {
-    return predicted.keySet().stream().mapToLong(Long::longValue).max().orElse(0);
-  }
-
-  /** Returns what is wrong up to the last outcome; later generations are still pending. */
-  List<Violation> violations() {
-    List<Violation> violations = new ArrayList<>();
+  /** Reports what is wrong up to the last outcome; later generations are still pending. */
+  void report() {
     long answered = 0;
     Map<Long, Integer> times = new TreeMap<>();
     for (GenerationAnswer answer : answers.stream().sorted(GenerationAnswer.ORDER).toList()) {
@@ -95,14 +97,34 @@ final class AnsweredGenerations {
           answer.first() == 0 || again ? Math.min(answered + 1, answer.last()) : answer.first();
       int count = times.merge(answer.last(), 1, Integer::sum);
       if (first <= answered && !again) {
-        violations.add(new Violation(first, Math.min(answered, answer.last()), true));
+        report(first, Math.min(answered, answer.last()), SEVERAL);
       } else if (again && count > expected(answer.last())) {
-        violations.add(new Violation(answer.last(), answer.last(), true));
+        report(answer.last(), answer.last(), SEVERAL);
       } else if (first > answered + 1) {
-        violations.add(new Violation(answered + 1, first - 1, false));
+        report(answered + 1, first - 1, NONE);
       }
       answered = Math.max(answered, answer.last());
     }
-    return violations;
+    long first = Math.max(scope.from(), answered + 1);
+    long last = Math.min(scope.to(), predicted.isEmpty() ? 0 : predicted.lastKey());
+    if (first <= last) {
+      tally.notes.add(
+          "%s of %s: not planned yet when the records were read"
+              .formatted(generations(first, last), workloadId));
+      tally.rows.add(new ReplayRow(workloadId, first, last, Verdict.NOT_RECORDED));
+    }
+  }
+
+  private void report(long first, long last, String problem) {
+    if (last >= scope.from() && first <= scope.to()) {
+      tally.problems.add("%s of %s: %s".formatted(generations(first, last), workloadId, problem));
+      if (problem.equals(NONE)) {
+        tally.rows.add(new ReplayRow(workloadId, first, last, Verdict.NOT_RECORDED));
+      }
+    }
+  }
+
+  static String generations(long first, long last) {
+    return first == last ? "generation " + first : "generations %d to %d".formatted(first, last);
   }
 }

@@ -36,13 +36,11 @@ public final class Export {
     try {
       Map<String, Integer> counts = new LinkedHashMap<>();
       for (RecordKind<?> kind : RecordKind.ALL) {
-        if (kind.type().extension().isEmpty() || records.has(kind)) {
-          OutputFile file = OutputFile.create(directory.resolve(kind.file()));
-          files.put(kind, file);
-          counts.put(kind.name(), write(records, kind, file.text()));
-          if (kind.type().extension().isPresent() && counts.get(kind.name()) == 0) {
-            counts.remove(kind.name());
-          }
+        OutputFile file = OutputFile.create(directory.resolve(kind.file()));
+        files.put(kind, file);
+        int count = write(records, kind, file.text());
+        if (count > 0 || kind.type().extension().isEmpty()) {
+          counts.put(kind.name(), count);
         }
       }
       Map<String, ModelBundle> models = records.models();

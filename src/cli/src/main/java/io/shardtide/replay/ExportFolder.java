@@ -5,7 +5,6 @@ import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.wire.JsonLines;
-import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -33,27 +32,25 @@ public final class ExportFolder implements LogRecords {
     this.directory = directory;
   }
 
-  /** Returns the export in a folder; its events are in {@code events.jsonl}. */
-  public static ExportFolder of(Path directory) {
-    return new ExportFolder(directory.resolve(RecordKind.EVENTS.file()), directory);
-  }
-
   /**
-   * Returns an events file and the other exported files in its folder.
+   * Returns the export in a folder, with {@code events.jsonl}, or that of an events file and the
+   * other exported files beside it.
    *
-   * @throws NoSuchFileException if the file does not exist
-   * @throws MalformedFileException if it is not a regular file
+   * @throws NoSuchFileException if there is neither
+   * @throws MalformedFileException if it is no regular file
    */
-  public static ExportFolder beside(Path events) throws IOException {
-    if (!Files.exists(events)) {
-      throw new NoSuchFileException(events.toString());
+  public static ExportFolder of(Path path) throws IOException {
+    if (Files.isDirectory(path)) {
+      return new ExportFolder(path.resolve(RecordKind.EVENTS.file()), path);
     }
-    if (!Files.isRegularFile(events)) {
+    if (!Files.exists(path)) {
+      throw new NoSuchFileException(path.toString());
+    }
+    if (!Files.isRegularFile(path)) {
       throw new MalformedFileException(
-          events, 0, "it must be a regular file, such as events.jsonl of an export");
+          path, 0, "it must be a regular file, such as events.jsonl of an export");
     }
-    Path parent = events.getParent();
-    return new ExportFolder(events, parent == null ? Path.of("") : parent);
+    return new ExportFolder(path, path.toAbsolutePath().getParent());
   }
 
   /** Returns the file of a kind of record. */
@@ -85,27 +82,22 @@ public final class ExportFolder implements LogRecords {
 
   @Override
   public <V> void read(RecordKind<V> kind, Consumer<? super V> each) throws IOException {
+    if (!has(kind)) {
+      return;
+    }
     Path file = file(kind);
     JsonLines<V, ?> lines = new JsonLines<>(kind.type().codec());
-    int number = 0;
-    try (BufferedReader reader = TextFiles.open(file)) {
-      while (true) {
-        number++;
-        String line = reader.readLine();
-        if (line == null) {
-          return;
-        }
-        if (!line.isBlank()) {
-          each.accept(lines.read(line));
-        }
-      }
-    } catch (MalformedRecordException e) {
-      throw e;
+    try {
+      TextFiles.readLines(
+          file,
+          line -> {
+            if (!line.isBlank()) {
+              each.accept(lines.read(line));
+            }
+          });
     } catch (MalformedFileException e) {
       throw new MalformedRecordException(
           "%s, line %d".formatted(file, e.line()), new IllegalArgumentException(e.problem(), e));
-    } catch (IllegalArgumentException e) {
-      throw new MalformedRecordException("%s, line %d".formatted(file, number), e);
     }
   }
 

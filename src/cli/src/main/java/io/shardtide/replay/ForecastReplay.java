@@ -9,28 +9,23 @@ import io.shardtide.growth.GrowthStep;
 import io.shardtide.growth.GrowthTables;
 import io.shardtide.growth.TableForecast;
 import io.shardtide.growth.TableForecasts;
-import io.shardtide.wire.Codec;
-import io.shardtide.wire.JsonLines;
-import io.shardtide.workload.RejectedException;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 
 /**
  * Recomputes the recorded forecasts of hashed tables, each from its report, the reports before it
  * and the tables of the generation that it names, and compares all fields. No cost model is needed.
  */
 public final class ForecastReplay {
-  private static final JsonLines<TableForecasts, ?> JSON = new JsonLines<>(Codec.TABLE_FORECASTS);
-
   /** A rejected report may have the id of one that was accepted. */
   private record ReportKey(String workloadId, String reportId, Instant measuredAt) {}
 
@@ -44,31 +39,34 @@ public final class ForecastReplay {
   /** Workloads of which all that was reported before is known. */
   private final Set<String> known = new HashSet<>();
 
-  private final Recomputed.Tally tally = new Recomputed.Tally();
+  private final ReplayResult.Tally tally = new ReplayResult.Tally();
   private int withoutInputs;
 
   private ForecastReplay() {}
 
   /**
-   * Recomputes all recorded forecasts.
+   * Recomputes all recorded forecasts, if reports and predictions are recorded.
    *
-   * @param records has {@link RecordKind#FORECASTS}, {@link RecordKind#FILLS} and {@link
-   *     RecordKind#PREDICTIONS}
    * @param workload whose forecasts are recomputed; empty for all
    * @throws IOException if the records cannot be read
    */
-  public static Recomputed run(LogRecords records, Optional<String> workload) throws IOException {
+  public static ReplayResult run(LogRecords records, Optional<String> workload) throws IOException {
     ForecastReplay replay = new ForecastReplay();
-    records.read(
-        RecordKind.FORECASTS,
-        forecasts -> {
-          String id = forecasts.workloadId();
-          if (workload.isEmpty() || workload.get().equals(id)) {
-            replay.recorded.computeIfAbsent(id, i -> new ArrayDeque<>()).add(forecasts);
-          }
-        });
-    records.read(RecordKind.FILLS, replay::add);
-    records.read(RecordKind.PREDICTIONS, replay::onPredictions);
+    if (records.has(RecordKind.FILLS) && records.has(RecordKind.PREDICTIONS)) {
+      records.read(
+          RecordKind.FORECASTS,
+          forecasts -> {
+            String id = forecasts.workloadId();
+            if (workload.isEmpty() || workload.get().equals(id)) {
+              replay.recorded.computeIfAbsent(id, i -> new ArrayDeque<>()).add(forecasts);
+            }
+          });
+      records.read(RecordKind.FILLS, replay::add);
+      records.read(RecordKind.PREDICTIONS, replay::onPredictions);
+    } else if (records.has(RecordKind.FORECASTS)) {
+      replay.tally.notes.add(
+          "reports or predictions are not recorded: forecasts are not recomputed");
+    }
     return replay.result();
   }
 
@@ -115,7 +113,7 @@ public final class ForecastReplay {
 
   private boolean isReproduced(TableForecasts forecasts, CapacityPolicy policy) {
     if (known.add(forecasts.workloadId()) && !isFirst(forecasts)) {
-      tally.note(
+      tally.notes.add(
           "forecasts of workload %s are recomputed from those after %s on: what was reported before them is not recorded"
               .formatted(forecasts.workloadId(), forecasts.measuredAt()));
       return false;
@@ -123,30 +121,21 @@ public final class ForecastReplay {
     FillReport report =
         reports.get(
             new ReportKey(forecasts.workloadId(), forecasts.reportId(), forecasts.measuredAt()));
-    if (report == null) {
-      tally.notReproduced(Difference.of(forecasts, "its report is not recorded", List.of()));
-      return false;
-    }
-    TableForecasts recomputed;
-    try {
-      recomputed =
-          step(policy).report(store, report, report.measuredAt().toEpochMilli()).forecasts();
-    } catch (RejectedException e) {
-      tally.different(
-          Difference.of(forecasts, "its report is rejected: " + e.getMessage(), List.of()));
-      return false;
-    }
-    if (!recomputed.equals(forecasts)) {
-      tally.different(
-          Difference.of(
-              forecasts,
-              "the record, its report or one before it was changed, or this version forecasts"
-                  + " differently",
-              JsonDiff.lines(JSON, forecasts, recomputed, Set.of())));
-      return false;
-    }
-    tally.equal();
-    return true;
+    return isEqual(
+        forecasts,
+        report == null ? Optional.of("its report is not recorded") : Optional.empty(),
+        () -> step(policy).report(store, report, report.measuredAt().toEpochMilli()).forecasts());
+  }
+
+  private boolean isEqual(
+      TableForecasts forecasts, Optional<String> missing, Supplier<TableForecasts> recompute) {
+    Comparer.Comparison<TableForecasts> comparison =
+        Comparer.FORECASTS.compare(forecasts, missing, recompute);
+    long generation = forecasts.generation();
+    tally.add(
+        new ReplayRow(forecasts.workloadId(), generation, generation, comparison.verdict()),
+        comparison);
+    return comparison.verdict() == Verdict.EQUAL;
   }
 
   /** Returns whether nothing was reported before. */
@@ -166,23 +155,21 @@ public final class ForecastReplay {
     }
   }
 
-  private Recomputed result() {
+  private ReplayResult result() {
     for (Deque<TableForecasts> waiting : recorded.values()) {
       compareDue(waiting);
       for (TableForecasts forecasts : waiting) {
         if (forecasts.inputs().isPresent()) {
-          tally.notReproduced(
-              Difference.of(
-                  forecasts,
-                  "predictions of generation %d are not recorded".formatted(forecasts.generation()),
-                  List.of()));
+          String missing = "predictions of generation %d are not recorded";
+          isEqual(
+              forecasts, Optional.of(missing.formatted(forecasts.generation())), () -> forecasts);
         } else {
           withoutInputs++;
         }
       }
     }
     if (withoutInputs > 0) {
-      tally.note(
+      tally.notes.add(
           "%,d forecasts are not recomputed: their planner did not write what it made them from"
               .formatted(withoutInputs));
     }

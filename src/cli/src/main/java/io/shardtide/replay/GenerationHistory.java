@@ -46,37 +46,27 @@ final class GenerationHistory {
     Set<UUID> seen = new HashSet<>();
     int next;
     Workload now;
+
+    WorkloadEvents(String workloadId) {
+      now = Workload.empty(workloadId);
+    }
   }
 
   /** Reads the recorded events of some workloads; none if no events are recorded. */
   static GenerationHistory read(LogRecords records, Predicate<String> hasWorkload)
       throws IOException {
     GenerationHistory history = new GenerationHistory();
-    if (records.has(RecordKind.EVENTS)) {
-      records.read(
-          RecordKind.EVENTS,
-          event -> {
-            if (hasWorkload.test(event.workloadId())) {
-              history.add(event);
-            }
-          });
+    for (WorkloadChange event :
+        records.all(RecordKind.EVENTS, of -> hasWorkload.test(of.workloadId()))) {
+      history.byWorkload.computeIfAbsent(event.workloadId(), WorkloadEvents::new).events.add(event);
     }
     return history;
-  }
-
-  /** Adds the next event of the log. */
-  void add(WorkloadChange event) {
-    byWorkload.computeIfAbsent(event.workloadId(), id -> new WorkloadEvents()).events.add(event);
   }
 
   /** Applies events up to the generation of some predictions. */
   GenerationStep advance(List<CostPredictions> group) {
     CostPredictions part = group.get(0);
-    String id = part.workloadId();
-    WorkloadEvents events = byWorkload.computeIfAbsent(id, key -> new WorkloadEvents());
-    if (events.now == null) {
-      events.now = Workload.empty(id);
-    }
+    WorkloadEvents events = byWorkload.computeIfAbsent(part.workloadId(), WorkloadEvents::new);
     List<Applied> applied = new ArrayList<>();
     Optional<String> problem =
         events.now.generation() == part.generation() && events.seen.contains(part.eventId())

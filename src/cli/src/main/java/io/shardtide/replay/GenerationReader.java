@@ -2,25 +2,37 @@ package io.shardtide.replay;
 
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.cost.TowerPredictor;
+import io.shardtide.step.Predictors;
+import io.shardtide.step.WorkloadStep;
+import io.shardtide.step.Workloads;
+import io.shardtide.wire.Topics;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.RejectedException;
+import io.shardtide.workload.SourcePosition;
 import java.io.IOException;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * Reads the predictions of each generation of a scope. Recorded predictions are checked against the
  * recorded events; without recorded predictions, the events are predicted.
+ *
+ * @param bundles the models by id; the last one of a hardware predicts
+ * @param predictors their predictors
+ * @param tally receives contradictions between the records, and notes
  */
-final class GenerationReader {
-  private final LogRecords records;
-  private final ReplayScope scope;
-  private final Map<String, ModelBundle> bundles;
-  private final ModelPredictors predictors;
-  private final Optional<PredictionDeviation> deviation;
-  private final List<String> problems = new ArrayList<>();
-  private final List<String> notes = new ArrayList<>();
+record GenerationReader(
+    LogRecords records,
+    ReplayScope scope,
+    Map<String, ModelBundle> bundles,
+    ModelPredictors predictors,
+    ReplayResult.Tally tally) {
 
   /** Called with the predictions of each generation. */
   @FunctionalInterface
@@ -34,72 +46,21 @@ final class GenerationReader {
     void accept(List<CostPredictions> group, Instant occurredAt);
   }
 
-  /**
-   * @param bundles the models by id; the last one of a hardware predicts
-   * @param predictors their predictors
-   * @param deviation compares recorded predictions with their model's; empty to skip that
-   */
-  GenerationReader(
-      LogRecords records,
-      ReplayScope scope,
-      Map<String, ModelBundle> bundles,
-      ModelPredictors predictors,
-      Optional<PredictionDeviation> deviation) {
-    this.records = records;
-    this.scope = scope;
-    this.bundles = bundles;
-    this.predictors = predictors;
-    this.deviation = deviation;
-  }
-
-  /** Returns contradictions between the records, for people. */
-  List<String> problems() {
-    return problems;
-  }
-
-  /** Returns what else a person should know. */
-  List<String> notes() {
-    return notes;
-  }
-
   /** Reads all generations, in the order of the log. */
   void read(GenerationHandler handler) throws IOException {
-    if (records.has(RecordKind.PREDICTIONS)) {
-      readRecorded(handler);
-    } else {
-      notes.addAll(
-          ReplayedPredictions.predict(
-              records,
-              bundles,
-              predictors,
-              (event, group) -> {
-                if (!group.isEmpty() && scope.has(event.workloadId())) {
-                  handler.accept(group, event.occurredAt());
-                }
-              }));
+    if (!records.has(RecordKind.PREDICTIONS)) {
+      predict(handler);
+      return;
     }
-  }
-
-  private void readRecorded(GenerationHandler handler) throws IOException {
     boolean hasEvents = records.has(RecordKind.EVENTS);
     GenerationHistory history = GenerationHistory.read(records, scope::has);
-    PredictionGroups groups =
-        new PredictionGroups(
-            group -> {
-              Instant occurredAt = hasEvents ? check(history, group) : Instant.EPOCH;
-              deviation.ifPresent(all -> all.add(group));
-              handler.accept(group, occurredAt);
-            });
-    records.read(
-        RecordKind.PREDICTIONS,
-        part -> {
-          if (scope.has(part.workloadId())) {
-            groups.accept(part);
-          }
-        });
-    groups.unfinished().ifPresent(problems::add);
+    PredictionGroups.read(
+            records,
+            scope::has,
+            group -> handler.accept(group, hasEvents ? check(history, group) : Instant.EPOCH))
+        .ifPresent(tally.problems::add);
     if (history.unmatched() > 0) {
-      notes.add(
+      tally.notes.add(
           "%,d events at the end have no recorded predictions: rejected, before a cluster was set, or not applied yet"
               .formatted(history.unmatched()));
     }
@@ -112,11 +73,55 @@ final class GenerationReader {
     step.problem()
         .ifPresent(
             problem ->
-                problems.add(
+                tally.problems.add(
                     "the predictions of generation %d of %s contradict the events: %s"
                         .formatted(part.generation(), part.workloadId(), problem)));
     return step.applied().isEmpty()
         ? Instant.EPOCH
         : step.applied().get(step.applied().size() - 1).event().occurredAt();
+  }
+
+  private void predict(GenerationHandler handler) throws IOException {
+    WorkloadStep step = new WorkloadStep(current());
+    Workloads store = Workloads.inMemory();
+    String topic = Topics.withPrefix(Topics.DEFAULT_PREFIX).of(RecordKind.EVENTS.type()).name();
+    long[] offset = {0};
+    records.read(
+        RecordKind.EVENTS,
+        event -> {
+          try {
+            SourcePosition source = new SourcePosition(topic, 0, offset[0]++);
+            List<CostPredictions> group = step.apply(store, source, event);
+            if (!group.isEmpty() && scope.has(event.workloadId())) {
+              handler.accept(group, event.occurredAt());
+            }
+          } catch (RejectedException e) {
+            tally.notes.add(
+                "event %s was rejected with %s: %s"
+                    .formatted(event.eventId(), e.reason(), e.getMessage()));
+          }
+        });
+  }
+
+  private Predictors current() {
+    Map<String, String> byHardware = new TreeMap<>();
+    bundles.values().forEach(bundle -> byHardware.put(bundle.hardware(), bundle.modelId()));
+    return new Predictors() {
+      @Override
+      public Optional<TowerPredictor> of(String hardware) {
+        return Optional.ofNullable(byHardware.get(hardware)).flatMap(predictors::of);
+      }
+
+      /** A log has the models that hardware began with; files of events alone have none. */
+      @Override
+      public Optional<TowerPredictor> begin(ClusterSpec cluster) {
+        return Optional.empty();
+      }
+
+      @Override
+      public SortedSet<String> hardware() {
+        return new TreeSet<>(byHardware.keySet());
+      }
+    };
   }
 }

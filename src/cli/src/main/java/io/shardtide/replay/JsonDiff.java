@@ -92,10 +92,10 @@ final class JsonDiff {
     return value;
   }
 
-  private static Set<String> names(JsonNode before, JsonNode after) {
+  static Set<String> names(JsonNode one, JsonNode other) {
     Set<String> names = new LinkedHashSet<>();
-    before.fieldNames().forEachRemaining(names::add);
-    after.fieldNames().forEachRemaining(names::add);
+    one.fieldNames().forEachRemaining(names::add);
+    other.fieldNames().forEachRemaining(names::add);
     return names;
   }
 

@@ -6,8 +6,9 @@ import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
+import java.util.HashSet;
 import java.util.Optional;
-import java.util.TreeSet;
+import java.util.Set;
 
 /**
  * The allocation that gave a workload its cluster.
@@ -43,28 +44,22 @@ public record PoolClusterOrigin(
   static PoolClusterOrigin find(LogRecords records, WorkloadChange event) throws IOException {
     ClusterSpec cluster = cluster(event).orElseThrow();
     String poolId = event.source().substring(PoolStep.SOURCE_PREFIX.length());
-    TreeSet<Long> curves = new TreeSet<>();
-    if (records.has(RecordKind.CURVES)) {
-      records.read(
-          RecordKind.CURVES,
-          report ->
-              report
-                  .curve()
-                  .filter(curve -> report.poolId().equals(poolId))
-                  .filter(curve -> curve.workloadId().equals(event.workloadId()))
-                  .ifPresent(curve -> curves.add(curve.generation())));
-    }
-    Allocation[] found = {null};
-    if (records.has(RecordKind.ALLOCATIONS)) {
-      records.read(
-          RecordKind.ALLOCATIONS,
-          allocation -> {
-            if (allocation.poolId().equals(poolId) && sent(allocation, event, cluster, curves)) {
-              found[0] = allocation;
-            }
-          });
-    }
-    Optional<Allocation> allocation = Optional.ofNullable(found[0]);
+    Set<Long> curves = new HashSet<>();
+    records.read(
+        RecordKind.CURVES,
+        report ->
+            report
+                .curve()
+                .filter(curve -> report.poolId().equals(poolId))
+                .filter(curve -> curve.workloadId().equals(event.workloadId()))
+                .ifPresent(curve -> curves.add(curve.generation())));
+    Optional<Allocation> allocation =
+        records
+            .all(
+                RecordKind.ALLOCATIONS,
+                of -> of.poolId().equals(poolId) && sent(of, event, cluster, curves))
+            .stream()
+            .reduce((before, last) -> last);
     return new PoolClusterOrigin(
         poolId,
         allocation.map(Allocation::allocationId),
@@ -74,7 +69,7 @@ public record PoolClusterOrigin(
   }
 
   private static boolean sent(
-      Allocation allocation, WorkloadChange event, ClusterSpec cluster, TreeSet<Long> curves) {
+      Allocation allocation, WorkloadChange event, ClusterSpec cluster, Set<Long> curves) {
     String workload = event.workloadId();
     return allocation.of(workload).filter(w -> w.devices() == cluster.devices()).isPresent()
         && curves.stream()

@@ -1,32 +1,46 @@
 package io.shardtide.replay;
 
 import io.shardtide.cost.CostPredictions;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /** Groups the parts of predictions of one generation of a workload by one model. */
-final class PredictionGroups implements Consumer<CostPredictions> {
+final class PredictionGroups {
   private final Map<String, List<CostPredictions>> open = new HashMap<>();
   private final Consumer<List<CostPredictions>> each;
 
-  /**
-   * @param each called with the parts of each group, in order, once its last part is read
-   */
-  PredictionGroups(Consumer<List<CostPredictions>> each) {
+  private PredictionGroups(Consumer<List<CostPredictions>> each) {
     this.each = each;
   }
 
   /**
-   * Adds the next part.
+   * Reads the recorded predictions of some workloads.
    *
-   * @throws IllegalArgumentException if it does not follow the part before
+   * @param each called with the parts of each group, in order, once its last part is read
+   * @return an error if the last part of a group is missing
+   * @throws MalformedRecordException also if a part does not follow the part before
    */
-  @Override
-  public void accept(CostPredictions part) {
+  static Optional<String> read(
+      LogRecords records, Predicate<String> hasWorkload, Consumer<List<CostPredictions>> each)
+      throws IOException {
+    PredictionGroups groups = new PredictionGroups(each);
+    records.read(
+        RecordKind.PREDICTIONS,
+        part -> {
+          if (hasWorkload.test(part.workloadId())) {
+            groups.add(part);
+          }
+        });
+    return groups.unfinished();
+  }
+
+  private void add(CostPredictions part) {
     List<CostPredictions> parts = open.computeIfAbsent(part.workloadId(), id -> new ArrayList<>());
     CostPredictions before = parts.isEmpty() ? null : parts.get(parts.size() - 1);
     boolean follows =
@@ -58,8 +72,7 @@ final class PredictionGroups implements Consumer<CostPredictions> {
     }
   }
 
-  /** Returns an error if the last part of a group is missing. */
-  Optional<String> unfinished() {
+  private Optional<String> unfinished() {
     return open.values().stream()
         .map(parts -> parts.get(parts.size() - 1))
         .map(

@@ -1,29 +1,18 @@
 package io.shardtide.replay;
 
-import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.ModelBundle;
-import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
-import io.shardtide.plan.InfeasibleWorkload;
-import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.state.PlanningSettings;
-import io.shardtide.step.Planner;
-import io.shardtide.step.PlanningStep;
-import io.shardtide.step.PlanningTables;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Names;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
-import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -41,8 +30,8 @@ public final class ProvenanceCollector {
   private final Optional<ShardingPlan> previous;
   private final List<PlanProvenance.ProvenanceEvent> events = new ArrayList<>();
   private final TreeSet<String> predictedTables = new TreeSet<>();
-  private Map<String, TablePrediction> before = Map.of();
-  private Map<String, TablePrediction> now = Map.of();
+  private Map<String, VersionedPrediction> before = Map.of();
+  private Map<String, VersionedPrediction> now = Map.of();
   private Optional<ClusterSpec> cluster = Optional.empty();
 
   /** The last event with which a pool set the workload's devices. */
@@ -64,73 +53,6 @@ public final class ProvenanceCollector {
    * @throws IllegalArgumentException if no plan or more than one has that prefix
    */
   public static PlanProvenance collect(LogRecords records, String planId) throws IOException {
-    ShardingPlan plan = find(records, planId);
-    ShardingPlan[] previous = {null};
-    if (plan.origin().previousPlanId().isPresent()) {
-      records.read(
-          RecordKind.PLANS,
-          p ->
-              previous[0] =
-                  plan.origin().previousPlanId().get().equals(p.planId()) ? p : previous[0]);
-    }
-    return new ProvenanceCollector(plan, Optional.ofNullable(previous[0])).collect(records);
-  }
-
-  /**
-   * Returns the id of a workload's plan.
-   *
-   * @param records the records
-   * @param workloadId the workload
-   * @param generation a generation that the plan covers; empty for the latest plan. The last plan
-   *     if several cover it
-   * @throws IOException if the records cannot be read
-   * @throws IllegalArgumentException if no such plan is recorded
-   */
-  public static String planId(LogRecords records, String workloadId, OptionalLong generation)
-      throws IOException {
-    ShardingPlan[] found = {null};
-    int[] count = {0};
-    if (records.has(RecordKind.PLANS)) {
-      records.read(
-          RecordKind.PLANS,
-          plan -> {
-            if (plan.workloadId().equals(workloadId)) {
-              count[0]++;
-              if (generation.isEmpty()
-                  || (plan.origin().firstGeneration() <= generation.getAsLong()
-                      && generation.getAsLong() <= plan.generation())) {
-                found[0] = plan;
-              }
-            }
-          });
-    }
-    if (found[0] == null) {
-      throw new RefusedException(
-          "No plan of workload %s%s is recorded, found %,d plans of it"
-              .formatted(
-                  Names.quote(workloadId),
-                  generation.isPresent() ? " for generation " + generation.getAsLong() : "",
-                  count[0]));
-    }
-    return found[0].planId();
-  }
-
-  /**
-   * Returns the beginning of a plan's id as ids are written.
-   *
-   * @throws IllegalArgumentException if no id begins so
-   */
-  public static String checkedId(String planId) {
-    String wanted = planId.toLowerCase(Locale.ROOT);
-    if (!wanted.matches("[0-9a-f]{1,64}")) {
-      throw new IllegalArgumentException(
-          "\"%s\" is not a plan id, expected up to 64 hexadecimal digits"
-              .formatted(planId.replaceAll("\\p{Cntrl}", "\uFFFD")));
-    }
-    return wanted;
-  }
-
-  private static ShardingPlan find(LogRecords records, String planId) throws IOException {
     String wanted = checkedId(planId);
     if (!records.has(RecordKind.PLANS)) {
       throw new RefusedException("No plans are recorded. Maybe export the log first");
@@ -158,62 +80,87 @@ public final class ProvenanceCollector {
                   String.join(", ", found.keySet().stream().limit(MAX_LISTED).toList()),
                   found.size() > MAX_LISTED ? ", ..." : ""));
     }
-    return found.values().iterator().next();
+    return collect(records, found.values().iterator().next());
+  }
+
+  /**
+   * Collects the provenance of a workload's plan.
+   *
+   * @param records the records
+   * @param workloadId the workload
+   * @param generation a generation that the plan covers; empty for the latest plan. The last plan
+   *     if several cover it
+   * @throws IOException if the records cannot be read
+   * @throws IllegalArgumentException if no such plan is recorded
+   */
+  public static PlanProvenance collect(
+      LogRecords records, String workloadId, OptionalLong generation) throws IOException {
+    ShardingPlan[] found = {null};
+    int[] count = {0};
+    records.read(
+        RecordKind.PLANS,
+        plan -> {
+          if (plan.workloadId().equals(workloadId)) {
+            count[0]++;
+            if (generation.isEmpty()
+                || (plan.origin().firstGeneration() <= generation.getAsLong()
+                    && generation.getAsLong() <= plan.generation())) {
+              found[0] = plan;
+            }
+          }
+        });
+    if (found[0] == null) {
+      throw new RefusedException(
+          "No plan of workload %s%s is recorded, found %,d plans of it"
+              .formatted(
+                  Names.quote(workloadId),
+                  generation.isPresent() ? " for generation " + generation.getAsLong() : "",
+                  count[0]));
+    }
+    return collect(records, found[0]);
+  }
+
+  /**
+   * Returns the beginning of a plan's id as ids are written.
+   *
+   * @throws IllegalArgumentException if no id begins so
+   */
+  public static String checkedId(String planId) {
+    String wanted = planId.toLowerCase(Locale.ROOT);
+    if (!wanted.matches("[0-9a-f]{1,64}")) {
+      throw new IllegalArgumentException(
+          "\"%s\" is not a plan id, expected up to 64 hexadecimal digits"
+              .formatted(planId.replaceAll("\\p{Cntrl}", "\uFFFD")));
+    }
+    return wanted;
+  }
+
+  private static PlanProvenance collect(LogRecords records, ShardingPlan plan) throws IOException {
+    ShardingPlan[] previous = {null};
+    if (plan.origin().previousPlanId().isPresent()) {
+      String id = plan.origin().previousPlanId().get();
+      records.read(RecordKind.PLANS, of -> previous[0] = of.planId().equals(id) ? of : previous[0]);
+    }
+    return new ProvenanceCollector(plan, Optional.ofNullable(previous[0])).collect(records);
   }
 
   private PlanProvenance collect(LogRecords records) throws IOException {
     String workload = plan.workloadId();
     boolean hasEvents = records.has(RecordKind.EVENTS);
     GenerationHistory history = GenerationHistory.read(records, workload::equals);
-    if (records.has(RecordKind.PREDICTIONS)) {
-      PlanningTables store = PlanningTables.inMemory();
-      PlanningStep step =
-          new PlanningStep(
-              id -> {
-                throw new IllegalStateException("This step never plans");
-              },
-              PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
-              new Planner(() -> Instant.EPOCH, () -> 0L));
-      PredictionGroups groups =
-          new PredictionGroups(
-              group -> {
-                if (!isComplete) {
-                  List<GenerationHistory.Applied> applied =
-                      hasEvents ? history.advance(group).applied() : List.of();
-                  group.forEach(part -> step.onPredictions(store, part));
-                  collect(group, applied, store.tables().range(workload).values());
-                }
-              });
-      records.read(
-          RecordKind.PREDICTIONS,
-          part -> {
-            if (part.workloadId().equals(workload)) {
-              groups.accept(part);
-            }
-          });
-    }
-    List<PlanStatus> statuses = new ArrayList<>();
-    if (records.has(RecordKind.STATUSES)) {
-      records.read(
-          RecordKind.STATUSES,
-          status -> {
-            if (status.planId().equals(plan.planId())) {
-              statuses.add(status);
-            }
-          });
-    }
-    List<InfeasibleWorkload> infeasible = new ArrayList<>();
-    if (records.has(RecordKind.INFEASIBLE)) {
-      records.read(
-          RecordKind.INFEASIBLE,
-          unplanned -> {
-            if (unplanned.workloadId().equals(workload)
-                && unplanned.generation() > since()
-                && unplanned.generation() <= plan.generation()) {
-              infeasible.add(unplanned);
-            }
-          });
-    }
+    GenerationPlanner planner = new GenerationPlanner(Map.of(), SearchSettings.DEFAULTS, List.of());
+    PredictionGroups.read(
+        records,
+        workload::equals,
+        group -> {
+          if (!isComplete) {
+            planner.apply(group);
+            collect(
+                group,
+                hasEvents ? history.advance(group).applied() : List.of(),
+                planner.tables(workload));
+          }
+        });
     Map<String, ModelBundle> models = records.models();
     return new PlanProvenance(
         plan,
@@ -223,8 +170,10 @@ public final class ProvenanceCollector {
         events,
         tables(models),
         shared(),
-        infeasible,
-        statuses,
+        records.all(
+            RecordKind.INFEASIBLE,
+            of -> of.workloadId().equals(workload) && isNew(of.generation())),
+        records.all(RecordKind.STATUSES, of -> of.planId().equals(plan.planId())),
         Optional.ofNullable(models.get(plan.origin().modelId()))
             .map(model -> model.card().simulated()));
   }
@@ -239,17 +188,18 @@ public final class ProvenanceCollector {
         : Optional.empty();
   }
 
-  /** Returns the generation of the previous plan, 0 without one. */
-  private long since() {
-    return previous.map(ShardingPlan::generation).orElse(0L);
+  /** Returns whether a generation is one since the previous plan, up to this one. */
+  private boolean isNew(long generation) {
+    return generation > previous.map(ShardingPlan::generation).orElse(0L)
+        && generation <= plan.generation();
   }
 
   private void collect(
       List<CostPredictions> group,
       List<GenerationHistory.Applied> applied,
-      Collection<VersionedPrediction> tables) {
+      Map<String, VersionedPrediction> tables) {
     CostPredictions first = group.get(0);
-    boolean isNew = first.generation() > since() && first.generation() <= plan.generation();
+    boolean isNew = isNew(first.generation());
     if (isNew
         && applied.isEmpty()
         && events.stream().noneMatch(e -> e.eventId().equals(first.eventId()))) {
@@ -262,7 +212,7 @@ public final class ProvenanceCollector {
           && PoolClusterOrigin.cluster(event.event()).isPresent()) {
         poolEvent = Optional.of(event.event());
       }
-      if (event.generation() > since() && event.generation() <= plan.generation()) {
+      if (isNew(event.generation())) {
         events.add(
             new PlanProvenance.ProvenanceEvent(
                 event.generation(),
@@ -280,10 +230,10 @@ public final class ProvenanceCollector {
       }
     }
     if (previous.isPresent() && isOf(first, previous.get())) {
-      before = byName(tables);
+      before = tables;
     }
     if (isOf(first, plan)) {
-      now = byName(tables);
+      now = tables;
       cluster = Optional.of(first.cluster());
       isComplete = true;
     }
@@ -293,30 +243,20 @@ public final class ProvenanceCollector {
     return part.generation() == plan.generation() && part.modelId().equals(plan.origin().modelId());
   }
 
-  private static Map<String, TablePrediction> byName(Collection<VersionedPrediction> tables) {
-    Map<String, TablePrediction> byName = new HashMap<>();
-    tables.forEach(t -> byName.put(t.prediction().table().name(), t.prediction()));
-    return byName;
-  }
-
   /** Returns what changed; with another number of devices, tables are predicted again. */
   private List<PlanProvenance.ProvenanceTable> tables(Map<String, ModelBundle> models) {
     List<PlanProvenance.ProvenanceTable> tables = new ArrayList<>();
+    predictedTables.retainAll(now.keySet());
     for (String name : predictedTables) {
-      TablePrediction prediction = now.get(name);
-      if (prediction == null) {
-        continue;
-      }
-      TablePrediction earlier = previous.isPresent() ? before.get(name) : null;
-      OptionalDouble aloneMs = aloneMs(models, plan.origin().modelId(), prediction);
+      TableSpec table = now.get(name).prediction().table();
+      OptionalDouble aloneMs = aloneMs(models, plan, now.get(name));
+      VersionedPrediction earlier = before.get(name);
       OptionalDouble beforeMs =
-          previous
-              .map(p -> aloneMs(models, p.origin().modelId(), earlier))
-              .orElse(OptionalDouble.empty());
+          earlier == null ? OptionalDouble.empty() : aloneMs(models, previous.get(), earlier);
       // Splits over devices are predicted again when the number of devices changes.
-      boolean isSame = earlier != null && earlier.table().equals(prediction.table());
+      boolean isSame = earlier != null && earlier.prediction().table().equals(table);
       if (!isSame || !aloneMs.equals(beforeMs)) {
-        tables.add(new PlanProvenance.ProvenanceTable(prediction.table(), aloneMs, beforeMs));
+        tables.add(new PlanProvenance.ProvenanceTable(table, aloneMs, beforeMs));
       }
     }
     return tables;
@@ -325,24 +265,26 @@ public final class ProvenanceCollector {
   /** A constraint that refers to a table that is not there has no effect. */
   private List<PlanProvenance.SharedDevices> shared() {
     List<PlanProvenance.SharedDevices> shared = new ArrayList<>();
-    for (String name : new TreeSet<>(now.keySet())) {
-      now.get(name)
-          .table()
-          .constraints()
-          .sameDevicesAs()
-          .filter(now::containsKey)
-          .ifPresent(other -> shared.add(new PlanProvenance.SharedDevices(name, other)));
-    }
+    now.forEach(
+        (name, table) ->
+            table
+                .prediction()
+                .table()
+                .constraints()
+                .sameDevicesAs()
+                .filter(now::containsKey)
+                .ifPresent(other -> shared.add(new PlanProvenance.SharedDevices(name, other))));
     return shared;
   }
 
   private static OptionalDouble aloneMs(
-      Map<String, ModelBundle> models, String modelId, TablePrediction prediction) {
-    if (prediction == null || !models.containsKey(modelId)) {
+      Map<String, ModelBundle> models, ShardingPlan of, VersionedPrediction table) {
+    ModelBundle model = models.get(of.origin().modelId());
+    if (model == null) {
       return OptionalDouble.empty();
     }
-    CostEvaluator evaluator = new CostModel(models.get(modelId)).evaluator();
-    TableSpec table = prediction.table();
-    return OptionalDouble.of(evaluator.aloneMs(table, prediction.tower(table.columns())));
+    TableSpec spec = table.prediction().table();
+    return OptionalDouble.of(
+        new CostModel(model).evaluator().aloneMs(spec, table.prediction().tower(spec.columns())));
   }
 }

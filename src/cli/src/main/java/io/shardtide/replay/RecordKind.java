@@ -87,11 +87,6 @@ public record RecordKind<V>(String name, TopicType<V> type) {
           CURVES,
           POOL_CHANGES);
 
-  /** Returns the kinds that a log without an optional part of the planner does not have. */
-  public static List<RecordKind<?>> of(Extension part) {
-    return ALL.stream().filter(kind -> kind.type().extension().equals(Optional.of(part))).toList();
-  }
-
   /** Returns whether such records belong to pools, not to workloads. */
   public boolean isOfPools() {
     return type.extension().equals(Optional.of(Extension.POOLS));

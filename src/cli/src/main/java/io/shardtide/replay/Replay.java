@@ -1,22 +1,20 @@
 package io.shardtide.replay;
 
-import io.shardtide.cost.CostModels;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.plan.ColumnCuts;
+import io.shardtide.plan.PlanOrigin;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.state.PlanningSettings;
 import io.shardtide.state.PlanningState.PredictedGeneration;
 import io.shardtide.step.Planner;
 import io.shardtide.step.PlanningOutcome;
-import io.shardtide.step.PlanningStep;
-import io.shardtide.step.PlanningTables;
 import java.io.IOException;
-import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
-import java.util.Comparator;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -31,11 +29,25 @@ public final class Replay {
   private final LogRecords records;
   private final ReplayScope scope;
   private final Map<String, ModelBundle> bundles;
-  private final CostModels models;
   private final Function<ModelBundle, TowerPredictor> predictorOf;
   private final ReplayProgress progress;
-  private final List<String> problems = new ArrayList<>();
-  private final List<String> notes = new ArrayList<>();
+  private final GenerationPlanner planner;
+  private final ReplayResult.Tally tally = new ReplayResult.Tally();
+
+  /** The recorded plans of the scope, in the order of the log. */
+  private final List<ShardingPlan> recorded = new ArrayList<>();
+
+  private final Map<GenerationKey, List<ShardingPlan>> byGeneration = new HashMap<>();
+
+  /** What recomputing each recorded plan gave, once its generation is read. */
+  private final IdentityHashMap<ShardingPlan, Comparer.Comparison<ShardingPlan>> comparisons =
+      new IdentityHashMap<>();
+
+  /** All plans of the workloads: the recomputed one if it has the recorded id. */
+  private final Map<String, ShardingPlan> byId = new HashMap<>();
+
+  private final Map<String, AnsweredGenerations> answers = new TreeMap<>();
+  private int planned;
 
   /** Receives the progress of a replay. */
   @FunctionalInterface
@@ -68,7 +80,7 @@ public final class Replay {
     this.bundles = bundles;
     this.predictorOf = predictorOf;
     this.progress = progress;
-    models = ReplayedPredictions.modelsOf(bundles);
+    planner = new GenerationPlanner(bundles, SearchSettings.DEFAULTS, List.of());
   }
 
   /**
@@ -78,215 +90,185 @@ public final class Replay {
    * @throws IOException if the records cannot be read
    */
   public ReplayResult run(boolean repredict) throws IOException {
+    boolean deviates = repredict && records.has(RecordKind.PREDICTIONS);
+    boolean compares = records.has(RecordKind.PLANS);
+    if (compares) {
+      readRecorded();
+    }
     try (ModelPredictors predictors = new ModelPredictors(bundles, predictorOf)) {
-      boolean hasPredictions = records.has(RecordKind.PREDICTIONS);
-      Optional<PredictionDeviation> deviation =
-          repredict && hasPredictions
-              ? Optional.of(new PredictionDeviation(predictors))
-              : Optional.empty();
-      if (repredict && !hasPredictions) {
-        notes.add("no predictions are recorded, so --repredict has nothing to compare");
+      PredictionDeviation deviation = new PredictionDeviation(predictors);
+      new GenerationReader(records, scope, bundles, predictors, tally)
+          .read(
+              (group, occurredAt) -> {
+                if (deviates) {
+                  deviation.add(group);
+                }
+                if (compares) {
+                  compare(group);
+                } else {
+                  planner.plan(group, occurredAt).ifPresent(this::planned);
+                }
+              });
+      if (compares) {
+        addRecorded();
       }
-      GenerationReader generations =
-          new GenerationReader(records, scope, bundles, predictors, deviation);
-      ReplayResult result =
-          records.has(RecordKind.PLANS) ? compare(generations) : planEachGeneration(generations);
-      return deviation.map(all -> withDeviation(result, all)).orElse(result);
+      if (deviates) {
+        deviation.problem().ifPresent(tally.problems::add);
+        tally.notes.add(0, deviation.describe());
+      } else if (repredict) {
+        tally.notes.add("no predictions are recorded, so --repredict has nothing to compare");
+      }
+    }
+    return tally.result();
+  }
+
+  private void planned(PlanningOutcome outcome) {
+    if (outcome instanceof PlanningOutcome.Planned made) {
+      if (scope.has(made.plan())) {
+        tally.rows.add(new ReplayRow(made.plan(), Verdict.NOT_RECORDED));
+        tally.plans.add(made.plan());
+        planned++;
+      }
+      progress.planned(planned, 0);
+    } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
+      tally.notes.add(
+          "generation %d of %s does not fit: %s"
+              .formatted(
+                  infeasible.workload().generation(),
+                  infeasible.workload().workloadId(),
+                  infeasible.workload().shortfall().message()));
+    } else if (outcome instanceof PlanningOutcome.Failed failed) {
+      tally.problems.add("planning failed: " + failed.error());
     }
   }
 
-  private ReplayResult planEachGeneration(GenerationReader generations) throws IOException {
-    List<ReplayRow> rows = new ArrayList<>();
-    List<ShardingPlan> plans = new ArrayList<>();
-    ReplayedPredictions.GenerationPlanner planning =
-        ReplayedPredictions.planner(
-            bundles,
-            SearchSettings.DEFAULTS,
-            List.of(),
-            outcome -> {
-              if (outcome instanceof PlanningOutcome.Planned planned) {
-                if (scope.has(planned.plan())) {
-                  rows.add(ReplayRow.of(planned.plan(), Verdict.NOT_RECORDED));
-                  plans.add(planned.plan());
-                }
-                progress.planned(plans.size(), 0);
-              } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
-                notes.add(
-                    "generation %d of %s does not fit: %s"
-                        .formatted(
-                            infeasible.workload().generation(),
-                            infeasible.workload().workloadId(),
-                            infeasible.workload().shortfall().message()));
-              } else if (outcome instanceof PlanningOutcome.Failed failed) {
-                problems.add("planning failed: " + failed.error());
-              }
-            });
-    generations.read(planning::plan);
-    return result(generations, rows, plans, Optional.empty());
-  }
-
-  private ReplayResult compare(GenerationReader generations) throws IOException {
-    RecordedPlans recorded = RecordedPlans.read(records, scope);
-    PlanningTables store = PlanningTables.inMemory();
-    PlanningStep step =
-        new PlanningStep(
-            models,
-            PlanningSettings.eachGeneration(SearchSettings.DEFAULTS),
-            new Planner(() -> Instant.EPOCH, () -> 0L));
-    int[] recomputed = {0};
-    generations.read(
-        (group, occurredAt) -> {
-          group.forEach(part -> step.onPredictions(store, part));
-          CostPredictions last = group.get(group.size() - 1);
-          recorded.answers(last.workloadId()).predicted(last.generation());
-          if (last.isDeletion()) {
-            recorded.answers(last.workloadId()).addDeletion(last.generation());
+  private void readRecorded() throws IOException {
+    records.read(
+        RecordKind.PLANS,
+        plan -> {
+          if (scope.has(plan.workloadId())) {
+            answers(plan.workloadId()).add(plan);
+            byId.putIfAbsent(plan.planId(), plan);
           }
-          for (RecordedPlans.RecordedPlan entry :
-              recorded.pending(last.workloadId(), last.generation())) {
-            recompute(recorded, entry, last, store);
-            progress.planned(Math.min(++recomputed[0], recorded.size()), recorded.size());
+          if (scope.has(plan)) {
+            recorded.add(plan);
+            byGeneration
+                .computeIfAbsent(
+                    new GenerationKey(plan.workloadId(), plan.generation()), g -> new ArrayList<>())
+                .add(plan);
           }
         });
-    List<ReplayRow> rows = new ArrayList<>();
-    List<ShardingPlan> plans = new ArrayList<>();
-    for (RecordedPlans.RecordedPlan entry : recorded.entries()) {
-      rows.add(ReplayRow.of(entry.plan(), entry.verdict()));
-      entry.recomputed().ifPresent(plans::add);
-    }
-    Optional<Difference> first = firstDifference(recorded);
-    rows.addAll(unplannedGenerations(recorded));
-    return result(generations, rows, plans, first);
+    records.read(
+        RecordKind.INFEASIBLE,
+        infeasible -> {
+          if (infeasible.expected().isEmpty() && scope.has(infeasible.workloadId())) {
+            answers(infeasible.workloadId()).add(infeasible);
+          }
+        });
   }
 
-  /** Recomputes a plan from predictions, if the plan names them. */
-  private void recompute(
-      RecordedPlans recorded,
-      RecordedPlans.RecordedPlan entry,
-      CostPredictions part,
-      PlanningTables store) {
-    ShardingPlan plan = entry.plan();
-    if (plan.origin().settings().columnCuts() == ColumnCuts.ANY) {
-      entry.notReproducible(
+  private AnsweredGenerations answers(String workloadId) {
+    return answers.computeIfAbsent(workloadId, id -> new AnsweredGenerations(id, scope, tally));
+  }
+
+  /** Recomputes the plans of a generation that are not reproduced yet, in the order of the log. */
+  private void compare(List<CostPredictions> group) {
+    planner.apply(group);
+    CostPredictions last = group.get(group.size() - 1);
+    answers(last.workloadId()).predicted(last.generation());
+    if (last.isDeletion()) {
+      answers(last.workloadId()).addDeletion(last.generation());
+    }
+    for (ShardingPlan plan :
+        byGeneration.getOrDefault(
+            new GenerationKey(last.workloadId(), last.generation()), List.of())) {
+      if (reproduced(plan).isEmpty()) {
+        comparisons.merge(
+            plan,
+            Comparer.PLANS.compare(plan, missing(plan, last), () -> plan(plan, last)),
+            (before, next) ->
+                before.verdict() == Verdict.DIFFERS && next.verdict() == Verdict.NOT_REPRODUCED
+                    ? before
+                    : next);
+        reproduced(plan).ifPresent(made -> byId.put(made.planId(), made));
+        planned++;
+        progress.planned(Math.min(planned, recorded.size()), recorded.size());
+      }
+    }
+  }
+
+  /** Returns the recomputed plan if it has the recorded id, whatever is recorded with it. */
+  private Optional<ShardingPlan> reproduced(ShardingPlan plan) {
+    return Optional.ofNullable(comparisons.get(plan))
+        .flatMap(Comparer.Comparison::recomputed)
+        .filter(made -> made.planId().equals(plan.planId()));
+  }
+
+  /** Returns why a plan cannot be recomputed from predictions; empty if it can. */
+  private Optional<String> missing(ShardingPlan plan, CostPredictions part) {
+    PlanOrigin origin = plan.origin();
+    if (origin.settings().columnCuts() == ColumnCuts.ANY) {
+      return Optional.of(
           "its column parts may have any widths (columnCuts ANY), which 0.2.0 was the last version"
               + " to search");
-      return;
     }
-    if (!part.modelId().equals(plan.origin().modelId())) {
-      entry.predictedByOtherModel(part.modelId());
-      return;
-    }
-    Optional<ShardingPlan> running = Optional.empty();
-    if (plan.origin().previousPlanId().isPresent()) {
-      running = recorded.find(plan.workloadId(), plan.origin().previousPlanId().get());
-      if (running.isEmpty()) {
-        entry.notReproducible(
-            "plan %s, which was running, is not recorded"
-                .formatted(plan.origin().previousPlanId().get()));
-        return;
-      }
+    if (!part.modelId().equals(origin.modelId())) {
+      return Optional.of(
+          "the plan names model %s, but model %s predicted generation %d"
+              .formatted(origin.modelId(), part.modelId(), plan.generation()));
     }
     if (!bundles.containsKey(part.modelId())) {
-      entry.notReproducible(
+      return Optional.of(
           "model %s is missing, found %s. Maybe pass its file with --model"
               .formatted(part.modelId(), bundles.keySet()));
-      return;
     }
-    entry.recomputed(
-        RecomputedPlan.of(
-            new Planner.Request(
-                plan.workloadId(),
-                plan.origin().firstGeneration(),
-                new PredictedGeneration(
-                    part.generation(), part.source(), part.modelId(), part.cluster()),
-                List.copyOf(store.tables().range(plan.workloadId()).values()),
-                running,
-                plan.origin().effort(),
-                plan.origin().settings(),
-                models.get(part.modelId()),
-                plan.origin().slow()),
-            plan));
+    return origin
+        .previousPlanId()
+        .filter(id -> !byId.containsKey(id))
+        .map("plan %s, which was running, is not recorded"::formatted);
   }
 
-  private static Optional<Difference> firstDifference(RecordedPlans recorded) {
-    return recorded.entries().stream()
-        .filter(entry -> entry.verdict() != Verdict.EQUAL)
-        .min(Comparator.comparing(entry -> entry.plan().workloadId()))
-        .map(RecordedPlans.RecordedPlan::difference);
-  }
-
-  /** Returns a row for each generation that has no recorded plan, and reports problems. */
-  private List<ReplayRow> unplannedGenerations(RecordedPlans recorded) {
-    List<ReplayRow> rows = new ArrayList<>();
-    Map<String, AnsweredGenerations> sorted = new TreeMap<>(recorded.answers());
-    sorted.forEach(
-        (workload, answers) -> {
-          for (AnsweredGenerations.Violation violation : answers.violations()) {
-            if (violation.last() < scope.from() || violation.first() > scope.to()) {
-              continue;
-            }
-            problems.add(
-                violation.isDuplicate()
-                    ? "%s of %s: more than one plan is recorded, expected one"
-                        .formatted(generations(violation.first(), violation.last()), workload)
-                    : "%s of %s: neither a plan nor an infeasible workload is recorded"
-                        .formatted(generations(violation.first(), violation.last()), workload));
-            if (!violation.isDuplicate()) {
-              rows.add(notRecorded(workload, violation.first(), violation.last()));
-            }
-          }
-          long first = Math.max(scope.from(), answers.last() + 1);
-          long last = Math.min(scope.to(), answers.lastPredicted());
-          if (first <= last) {
-            notes.add(
-                "%s of %s: not planned yet when the records were read"
-                    .formatted(generations(first, last), workload));
-            rows.add(notRecorded(workload, first, last));
-          }
-        });
-    return rows;
-  }
-
-  private static ReplayRow notRecorded(String workload, long first, long last) {
-    return new ReplayRow(
-        workload, first, last, Optional.empty(), Optional.empty(), Verdict.NOT_RECORDED);
-  }
-
-  private static String generations(long first, long last) {
-    return first == last ? "generation " + first : "generations %d to %d".formatted(first, last);
-  }
-
-  private ReplayResult result(
-      GenerationReader generations,
-      List<ReplayRow> rows,
-      List<ShardingPlan> plans,
-      Optional<Difference> first) {
-    List<String> allProblems = new ArrayList<>(generations.problems());
-    allProblems.addAll(problems);
-    List<String> allNotes = new ArrayList<>(generations.notes());
-    allNotes.addAll(notes);
-    return new ReplayResult(
-        rows.stream().sorted(ReplayRow.BY_WORKLOAD).toList(),
-        plans,
-        first,
-        allProblems,
-        allNotes,
-        Optional.empty());
-  }
-
-  private static ReplayResult withDeviation(ReplayResult result, PredictionDeviation deviation) {
-    List<String> problems = new ArrayList<>(result.problems());
-    if (deviation.largest() > PredictionDeviation.TOLERANCE) {
-      problems.add(
-          "recorded predictions deviate by up to %.2g from their model's, expected at most %.0e (rounding differs between processors)"
-              .formatted(deviation.largest(), PredictionDeviation.TOLERANCE));
+  /** Recomputes a plan from predictions, with the time of the recorded one. */
+  private ShardingPlan plan(ShardingPlan recorded, CostPredictions part) {
+    PlanOrigin origin = recorded.origin();
+    PlanningOutcome outcome =
+        new Planner(InstantSource.fixed(recorded.run().createdAt()), () -> 0L)
+            .plan(
+                new Planner.Request(
+                    recorded.workloadId(),
+                    origin.firstGeneration(),
+                    new PredictedGeneration(
+                        part.generation(), part.source(), part.modelId(), part.cluster()),
+                    List.copyOf(planner.tables(recorded.workloadId()).values()),
+                    origin.previousPlanId().map(byId::get),
+                    origin.effort(),
+                    origin.settings(),
+                    planner.model(part.modelId()),
+                    origin.slow()));
+    if (outcome instanceof PlanningOutcome.Planned made) {
+      return made.plan();
     }
-    return new ReplayResult(
-        result.rows(),
-        result.plans(),
-        result.first(),
-        problems,
-        result.notes(),
-        Optional.of(deviation.describe()));
+    throw new IllegalStateException(
+        outcome instanceof PlanningOutcome.Infeasible infeasible
+            ? "it does not fit: " + infeasible.workload().shortfall().message()
+            : ((PlanningOutcome.Failed) outcome).error().toString());
+  }
+
+  /** Adds a row for each recorded plan, and for the generations that have none. */
+  private void addRecorded() {
+    for (ShardingPlan plan : recorded) {
+      Comparer.Comparison<ShardingPlan> comparison = comparisons.get(plan);
+      if (comparison == null) {
+        String missing = "predictions of generation %d by model %s are not recorded";
+        comparison =
+            Comparer.PLANS.compare(
+                plan,
+                Optional.of(missing.formatted(plan.generation(), plan.origin().modelId())),
+                () -> plan);
+      }
+      tally.add(new ReplayRow(plan, comparison.verdict()), comparison);
+      comparison.recomputed().ifPresent(tally.plans::add);
+    }
+    answers.values().forEach(AnsweredGenerations::report);
   }
 }

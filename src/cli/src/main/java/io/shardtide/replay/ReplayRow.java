@@ -6,14 +6,14 @@ import java.util.Comparator;
 import java.util.Optional;
 
 /**
- * A plan in the result of a replay, or generations without one.
+ * A record in the result of a replay, or generations without a plan.
  *
- * @param workloadId the workload
- * @param firstGeneration the first generation that the plan covers
+ * @param workloadId the workload; of an allocation, the pool
+ * @param firstGeneration the first generation that it covers
  * @param generation the last generation that it covers
  * @param planId the recorded plan, otherwise the computed one; empty without a plan
  * @param effort effort of the search; empty without a plan
- * @param verdict how the recomputed plan compares with the recorded one
+ * @param verdict how the recomputed record compares with the recorded one
  */
 public record ReplayRow(
     String workloadId,
@@ -25,8 +25,13 @@ public record ReplayRow(
   /** By workload, otherwise in the order of the log. */
   static final Comparator<ReplayRow> BY_WORKLOAD = Comparator.comparing(ReplayRow::workloadId);
 
-  static ReplayRow of(ShardingPlan plan, Verdict verdict) {
-    return new ReplayRow(
+  /** A row without a plan. */
+  ReplayRow(String owner, long first, long last, Verdict verdict) {
+    this(owner, first, last, Optional.empty(), Optional.empty(), verdict);
+  }
+
+  ReplayRow(ShardingPlan plan, Verdict verdict) {
+    this(
         plan.workloadId(),
         plan.origin().firstGeneration(),
         plan.generation(),

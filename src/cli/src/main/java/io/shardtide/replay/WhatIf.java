@@ -4,19 +4,18 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.plan.DeviceSpeed;
 import io.shardtide.plan.Effort;
-import io.shardtide.plan.InfeasibleWorkload;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.step.PlanningOutcome;
 import java.io.IOException;
-import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 
 /**
  * Plans every generation with another model, other settings or other events, and compares the
@@ -33,16 +32,16 @@ public final class WhatIf {
    * @param note why there is no plan, for people; empty text if there is one
    */
   public record GenerationOutcome(OptionalDouble ms, long movedBytes, String note) {
-    private static final GenerationOutcome NONE =
-        new GenerationOutcome(OptionalDouble.empty(), 0, "-");
+    private static final GenerationOutcome NONE = without("-");
 
     private static GenerationOutcome without(String note) {
       return new GenerationOutcome(OptionalDouble.empty(), 0, note);
     }
 
-    private GenerationOutcome and(ShardingPlan plan) {
-      return new GenerationOutcome(
-          OptionalDouble.of(plan.predictedMs()), movedBytes + plan.movedBytes(), "");
+    private static void add(Map<GenerationKey, GenerationOutcome> outcomes, ShardingPlan plan) {
+      GenerationKey key = new GenerationKey(plan.workloadId(), plan.generation());
+      long moved = outcomes.getOrDefault(key, NONE).movedBytes + plan.movedBytes();
+      outcomes.put(key, new GenerationOutcome(OptionalDouble.of(plan.predictedMs()), moved, ""));
     }
   }
 
@@ -78,8 +77,7 @@ public final class WhatIf {
    * What to plan, and what to compare it with.
    *
    * @param recorded the records to compare with
-   * @param events the records whose events are planned
-   * @param isPredicted whether to use the predictions among {@code events}, not new ones
+   * @param events the records whose predictions are planned; without any, its events are predicted
    * @param scope which workloads and generations
    * @param models the models by id; the last one of a hardware makes new predictions
    * @param slow slow devices of all workloads
@@ -88,7 +86,6 @@ public final class WhatIf {
   public record WhatIfSettings(
       LogRecords recorded,
       LogRecords events,
-      boolean isPredicted,
       ReplayScope scope,
       Map<String, ModelBundle> models,
       List<DeviceSpeed> slow,
@@ -100,15 +97,12 @@ public final class WhatIf {
    * @throws IOException if the records cannot be read
    */
   public static boolean isPredicted(LogRecords records) throws IOException {
-    if (!records.has(RecordKind.PREDICTIONS)) {
-      return false;
-    }
-    GenerationHistory history = new GenerationHistory();
-    records.read(RecordKind.EVENTS, history::add);
-    boolean[] follows = {true};
-    records.read(
-        RecordKind.PREDICTIONS,
-        new PredictionGroups(group -> follows[0] &= history.advance(group).problem().isEmpty()));
+    GenerationHistory history = GenerationHistory.read(records, workload -> true);
+    boolean[] follows = {records.has(RecordKind.PREDICTIONS)};
+    PredictionGroups.read(
+        records,
+        workload -> true,
+        group -> follows[0] &= history.advance(group).problem().isEmpty());
     return follows[0];
   }
 
@@ -125,138 +119,81 @@ public final class WhatIf {
       Function<ModelBundle, TowerPredictor> predictorOf,
       Replay.ReplayProgress progress)
       throws IOException {
-    ReplayScope scope = request.scope();
-    Map<String, Map<Long, GenerationOutcome>> recorded = new TreeMap<>();
+    Map<GenerationKey, GenerationOutcome> recorded = new TreeMap<>();
+    SearchSettings settings = request.change().apply(readRecorded(request, recorded));
+    Map<GenerationKey, GenerationOutcome> hypothetical = new TreeMap<>();
+    ReplayResult.Tally tally = new ReplayResult.Tally();
+    GenerationPlanner planner = new GenerationPlanner(request.models(), settings, request.slow());
+    try (ModelPredictors predictors = new ModelPredictors(request.models(), predictorOf)) {
+      new GenerationReader(request.events(), request.scope(), request.models(), predictors, tally)
+          .read(
+              (group, occurredAt) -> {
+                PlanningOutcome outcome = planner.plan(group, occurredAt).orElse(null);
+                if (outcome instanceof PlanningOutcome.Planned planned) {
+                  tally.plans.add(planned.plan());
+                  GenerationOutcome.add(hypothetical, planned.plan());
+                  progress.planned(tally.plans.size(), 0);
+                } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
+                  hypothetical.put(
+                      new GenerationKey(
+                          infeasible.workload().workloadId(), infeasible.workload().generation()),
+                      GenerationOutcome.without("does not fit"));
+                } else if (outcome instanceof PlanningOutcome.Failed failed) {
+                  tally.problems.add("planning failed: " + failed.error());
+                }
+              });
+    }
+    TreeSet<GenerationKey> generations = new TreeSet<>(recorded.keySet());
+    generations.addAll(hypothetical.keySet());
+    generations.removeIf(of -> !request.scope().has(of.workloadId(), of.generation()));
+    return new WhatIfResult(
+        generations.stream()
+            .map(
+                of ->
+                    new WhatIfRow(
+                        of.workloadId(),
+                        of.generation(),
+                        recorded.getOrDefault(of, GenerationOutcome.NONE),
+                        hypothetical.getOrDefault(of, GenerationOutcome.NONE)))
+            .toList(),
+        tally.plans,
+        settings,
+        Stream.concat(tally.problems.stream(), tally.notes.stream()).toList());
+  }
+
+  /** Reads the recorded outcomes; returns the settings that were used last. */
+  private static SearchSettings readRecorded(
+      WhatIfSettings request, Map<GenerationKey, GenerationOutcome> recorded) throws IOException {
     SearchSettings[] used = {SearchSettings.DEFAULTS};
-    if (request.recorded().has(RecordKind.PLANS)) {
-      request
-          .recorded()
-          .read(
-              RecordKind.PLANS,
-              plan -> {
-                if (scope.has(plan.workloadId())) {
-                  addRecorded(recorded, plan);
-                  used[0] =
-                      plan.origin().effort() == Effort.QUICK ? plan.origin().settings() : used[0];
+    request
+        .recorded()
+        .read(
+            RecordKind.PLANS,
+            plan -> {
+              if (!request.scope().has(plan.workloadId())) {
+                return;
+              }
+              GenerationOutcome.add(recorded, plan);
+              if (plan.origin().effort() == Effort.QUICK) {
+                used[0] = plan.origin().settings();
+                for (long g = plan.origin().firstGeneration(); g < plan.generation(); g++) {
+                  recorded.putIfAbsent(
+                      new GenerationKey(plan.workloadId(), g),
+                      GenerationOutcome.without("with " + plan.generation()));
                 }
-              });
-    }
-    if (request.recorded().has(RecordKind.INFEASIBLE)) {
-      request
-          .recorded()
-          .read(
-              RecordKind.INFEASIBLE,
-              infeasible -> {
-                if (infeasible.expected().isEmpty()) {
-                  outcomes(recorded, infeasible.workloadId())
-                      .putIfAbsent(
-                          infeasible.generation(), GenerationOutcome.without("does not fit"));
-                }
-              });
-    }
-    SearchSettings settings = request.change().apply(used[0]);
-    Map<String, Map<Long, GenerationOutcome>> hypothetical = new TreeMap<>();
-    List<ShardingPlan> plans = new ArrayList<>();
-    List<String> notes = new ArrayList<>();
-    ReplayedPredictions.GenerationPlanner planning =
-        ReplayedPredictions.planner(
-            request.models(),
-            settings,
-            request.slow(),
-            outcome -> {
-              if (outcome instanceof PlanningOutcome.Planned planned) {
-                ShardingPlan plan = planned.plan();
-                plans.add(plan);
-                outcomes(hypothetical, plan.workloadId())
-                    .merge(
-                        plan.generation(),
-                        GenerationOutcome.NONE.and(plan),
-                        (before, first) -> before.and(plan));
-                progress.planned(plans.size(), 0);
-              } else if (outcome instanceof PlanningOutcome.Infeasible unplanned) {
-                InfeasibleWorkload infeasible = unplanned.workload();
-                outcomes(hypothetical, infeasible.workloadId())
-                    .put(infeasible.generation(), GenerationOutcome.without("does not fit"));
-              } else if (outcome instanceof PlanningOutcome.Failed failed) {
-                notes.add("planning failed: " + failed.error());
               }
             });
-    try (ModelPredictors predictors = new ModelPredictors(request.models(), predictorOf)) {
-      if (request.isPredicted()) {
-        PredictionGroups groups =
-            new PredictionGroups(group -> planning.plan(group, Instant.EPOCH));
-        request
-            .events()
-            .read(
-                RecordKind.PREDICTIONS,
-                part -> {
-                  if (scope.has(part.workloadId())) {
-                    groups.accept(part);
-                  }
-                });
-        groups.unfinished().ifPresent(notes::add);
-      } else {
-        notes.addAll(
-            ReplayedPredictions.predict(
-                request.events(),
-                request.models(),
-                predictors,
-                (event, group) -> {
-                  if (!group.isEmpty() && scope.has(event.workloadId())) {
-                    planning.plan(group, event.occurredAt());
-                  }
-                }));
-      }
-    }
-    return new WhatIfResult(rows(recorded, hypothetical, scope), plans, settings, notes);
-  }
-
-  private static void addRecorded(
-      Map<String, Map<Long, GenerationOutcome>> recorded, ShardingPlan plan) {
-    Map<Long, GenerationOutcome> byGeneration = outcomes(recorded, plan.workloadId());
-    byGeneration.merge(
-        plan.generation(), GenerationOutcome.NONE.and(plan), (before, first) -> before.and(plan));
-    if (plan.origin().effort() == Effort.QUICK) {
-      for (long g = plan.origin().firstGeneration(); g < plan.generation(); g++) {
-        byGeneration.putIfAbsent(g, GenerationOutcome.without("with " + plan.generation()));
-      }
-    }
-  }
-
-  private static Map<Long, GenerationOutcome> outcomes(
-      Map<String, Map<Long, GenerationOutcome>> all, String workloadId) {
-    return all.computeIfAbsent(workloadId, id -> new TreeMap<>());
-  }
-
-  private static List<WhatIfRow> rows(
-      Map<String, Map<Long, GenerationOutcome>> recorded,
-      Map<String, Map<Long, GenerationOutcome>> hypothetical,
-      ReplayScope scope) {
-    Map<String, TreeMap<Long, WhatIfRow>> rows = new TreeMap<>();
-    for (Map<String, Map<Long, GenerationOutcome>> outcomes : List.of(recorded, hypothetical)) {
-      outcomes.forEach(
-          (workload, byGeneration) ->
-              byGeneration
-                  .keySet()
-                  .forEach(
-                      generation -> {
-                        if (scope.has(workload, generation)) {
-                          rows.computeIfAbsent(workload, id -> new TreeMap<>())
-                              .put(
-                                  generation,
-                                  new WhatIfRow(
-                                      workload,
-                                      generation,
-                                      outcome(recorded, workload, generation),
-                                      outcome(hypothetical, workload, generation)));
-                        }
-                      }));
-    }
-    return rows.values().stream().flatMap(byGeneration -> byGeneration.values().stream()).toList();
-  }
-
-  private static GenerationOutcome outcome(
-      Map<String, Map<Long, GenerationOutcome>> all, String workload, long generation) {
-    return all.getOrDefault(workload, Map.of()).getOrDefault(generation, GenerationOutcome.NONE);
+    request
+        .recorded()
+        .read(
+            RecordKind.INFEASIBLE,
+            infeasible -> {
+              if (infeasible.expected().isEmpty()) {
+                recorded.putIfAbsent(
+                    new GenerationKey(infeasible.workloadId(), infeasible.generation()),
+                    GenerationOutcome.without("does not fit"));
+              }
+            });
+    return used[0];
   }
 }

@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.shardtide.client.PoolReader.AllocatedPool;
 import io.shardtide.pool.Allocation;
@@ -136,15 +137,11 @@ class AllocationTextTest {
                     new PoolUpdate.ClaimSet(new Claim("my ads", 8, 64, 1, 0))));
     Map<String, AllocatedPool> pools =
         Map.of(other.id(), new AllocatedPool(other, Optional.empty()));
-    assertThat(
-            OtherPools.conflict(
-                "gpus", new PoolUpdate.ClaimSet(new Claim("my ads", 8, 16, 1, 0)), pools))
-        .get()
-        .asString()
-        .endsWith(": shardtide pool delete 'it'\\''s; $HOME' 'my ads'");
-    assertThat(OtherPools.conflict("gpus", new PoolUpdate.PoolNodeAdded(NODES.get(0)), pools))
-        .get()
-        .asString()
-        .endsWith(": shardtide pool node rm 'it'\\''s; $HOME' n1");
+    PoolUpdate claim = new PoolUpdate.ClaimSet(new Claim("my ads", 8, 16, 1, 0));
+    assertThatThrownBy(() -> PoolEventOption.refuseConflict("gpus", claim, pools))
+        .hasMessageEndingWith(": shardtide pool delete 'it'\\''s; $HOME' 'my ads'");
+    PoolUpdate added = new PoolUpdate.PoolNodeAdded(NODES.get(0));
+    assertThatThrownBy(() -> PoolEventOption.refuseConflict("gpus", added, pools))
+        .hasMessageEndingWith(": shardtide pool node rm 'it'\\''s; $HOME' n1");
   }
 }

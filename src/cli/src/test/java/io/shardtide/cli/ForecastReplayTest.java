@@ -14,8 +14,9 @@ import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.TableForecastsBuilder;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.ForecastReplay;
-import io.shardtide.replay.Recomputed;
 import io.shardtide.replay.RecordKind;
+import io.shardtide.replay.ReplayResult;
+import io.shardtide.replay.Verdict;
 import io.shardtide.step.WorkloadStep;
 import io.shardtide.step.Workloads;
 import io.shardtide.testing.Fixtures;
@@ -133,17 +134,19 @@ class ForecastReplayTest {
         .anyMatch(f -> f.generation() > 3);
   }
 
-  private Recomputed replay(MemoryRecords records) throws IOException {
+  private ReplayResult replay(MemoryRecords records) throws IOException {
     return ForecastReplay.run(records, Optional.empty());
   }
 
   @Test
   void all_forecasts_are_made_again() throws IOException {
     int all = log.all(RecordKind.FORECASTS).size();
-    Recomputed result = replay(log.interleaved(random));
-    assertThat(result).isEqualTo(new Recomputed(all, 0, 0, Optional.empty(), List.of()));
-    Recomputed ads = ForecastReplay.run(log, Optional.of("ads"));
-    assertThat(ads.equal()).isBetween(1, all - 1);
+    ReplayResult result = replay(log.interleaved(random));
+    assertThat(result.rows()).hasSize(all).allMatch(row -> row.verdict() == Verdict.EQUAL);
+    assertThat(result.first()).isEmpty();
+    assertThat(result.notes()).isEmpty();
+    ReplayResult ads = ForecastReplay.run(log, Optional.of("ads"));
+    assertThat(ads.rows()).hasSizeBetween(1, all - 1);
     assertThat(ads.isEqual()).isTrue();
   }
 
@@ -203,8 +206,8 @@ class ForecastReplayTest {
     Instant gone = forecasts.get(forecasts.size() / 3).measuredAt();
     log.change(RecordKind.FILLS, r -> r.measuredAt().isBefore(gone) ? null : r);
     log.change(RecordKind.FORECASTS, f -> f.measuredAt().isBefore(gone) ? null : f);
-    Recomputed result = replay(log);
-    assertThat(result.equal()).isEqualTo(log.all(RecordKind.FORECASTS).size() - 2);
+    ReplayResult result = replay(log);
+    assertThat(result.count(Verdict.EQUAL)).isEqualTo(log.all(RecordKind.FORECASTS).size() - 2);
     assertThat(result.isEqual()).isTrue();
     assertThat(result.notes())
         .hasSize(2)
@@ -225,17 +228,17 @@ class ForecastReplayTest {
                 ? TableForecastsBuilder.builder(f).inputs(Optional.empty()).build()
                 : f);
     log.change(RecordKind.FILLS, r -> r.reportId().equals(last.reportId()) ? null : r);
-    Recomputed result = replay(log);
-    assertThat(result.notReproduced()).isEqualTo(1);
-    assertThat(result.different()).isZero();
+    ReplayResult result = replay(log);
+    assertThat(result.count(Verdict.NOT_REPRODUCED)).isEqualTo(1);
+    assertThat(result.count(Verdict.DIFFERS)).isZero();
     assertThat(result.first().orElseThrow().explanation()).isEqualTo("its report is not recorded");
     assertThat(result.notes())
         .contains(
             "1 forecasts are not recomputed: their planner did not write what it made them from");
 
     log.change(RecordKind.PREDICTIONS, p -> p.generation() > 1 ? null : p);
-    Recomputed without = replay(log);
-    assertThat(without.different()).isZero();
+    ReplayResult without = replay(log);
+    assertThat(without.count(Verdict.DIFFERS)).isZero();
     assertThat(without.first().orElseThrow().explanation())
         .matches("predictions of generation [0-9]+ are not recorded");
   }

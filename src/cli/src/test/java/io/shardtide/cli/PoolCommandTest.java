@@ -95,12 +95,12 @@ class PoolCommandTest {
     fails("nowhere.json does not exist", "set", "gpus", "--file", "nowhere.json");
     fails("devicesPerNode must be a whole number below 2^31, got nothing", "set", "gpus");
     fails(
-        "unknown field \"racks\": 3; expected devicesPerNode, memoryBytesPerDevice,"
-            + " hostMemoryBytesPerDevice, hardware, nodes",
+        "unknown field \"colour\": 3; expected devicesPerNode, memoryBytesPerDevice,"
+            + " hostMemoryBytesPerDevice, hardware, nodes, links",
         "set",
         "gpus",
         "--set",
-        "racks=3");
+        "colour=3");
   }
 
   /** The Python tests compare the file with what is written. */
@@ -201,22 +201,29 @@ class PoolCommandTest {
   }
 
   @Test
-  void links_that_are_no_numbers_are_named_by_their_nodes() throws IOException {
-    wrongLinks("links must have nodes and matrix, or withinRacks and betweenRacks, got {}", "{}");
-    wrongLinks("a line must be one JSON object, got []", "[]");
+  void links_that_are_no_numbers_are_named() throws IOException {
     wrongLinks(
-        "withinRacks must be a number of GB/s, got NaN", "{'withinRacks': NaN, 'betweenRacks': 5}");
-    wrongLinks("matrix must be a list of rows, got {}", "{'nodes': ['n1', 'n2'], 'matrix': {}}");
-    wrongLinks("the row of \"n2\" must be a list of numbers, got {}", matrix("[0, 4]", "{}"));
+        "bandwidth from \"a node\" to \"one in its rack\" must be above 0 to 1000000 GB/s, got 0.0",
+        "{}");
+    wrongLinks("a line must be one JSON object, got []", "[]");
+    wrongLinks("withinRacks must be a number, got NaN", "{'withinRacks': NaN, 'betweenRacks': 5}");
+    wrongLinks(
+        "unknown field \"betweenRack\": 5. Maybe betweenRacks; expected withinRacks, betweenRacks,"
+            + " racks, nodes, matrix",
+        "{'withinRacks': 5, 'betweenRack': 5}");
+    wrongLinks(
+        "matrix must be a list, each a list, got {}", "{'nodes': ['n1', 'n2'], 'matrix': {}}");
+    wrongLinks("matrix[1] must be a list, each a number, got {}", matrix("[0, 4]", "{}"));
+    wrongLinks(
+        "bandwidth from \"n1\" to \"n2\" must be above 0 to 1000000 GB/s, got -1.0",
+        matrix("[0, -1]", "[4, 0]"));
     for (String entry : List.of("NaN", "Infinity", "null", "{}", "[]", "true", "'x'")) {
       String shown = entry.replace('\'', '"');
       wrongLinks(
-          "bandwidth from \"n1\" to \"n2\" must be a number of GB/s, got " + shown,
+          "matrix[0][1] must be a number, got " + shown,
           matrix("[0, %s]".formatted(entry), "[4, 0]"));
       wrongLinks(
-          "bandwidth from \"n2\" to itself must be a number, such as 0, although it is not used,"
-              + " got "
-              + shown,
+          "matrix[1][1] must be a number, got " + shown,
           matrix("[0, 4]", "[4, %s]".formatted(entry)));
     }
     Path file = folder.resolve("pool.json");
@@ -228,9 +235,7 @@ class PoolCommandTest {
         """
             .formatted(matrix("[NaN, 4]", "[4, 0]").replace('\'', '"')));
     fails(
-        file
-            + ": bandwidth from \"n1\" to itself must be a number, such as 0, although it is not"
-            + " used, got NaN",
+        file + ": links: matrix[0][0] must be a number, got NaN",
         "set",
         "gpus",
         "--file",

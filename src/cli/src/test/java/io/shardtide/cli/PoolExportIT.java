@@ -116,7 +116,7 @@ class PoolExportIT {
       create(ofPools);
       assertThat(run("export", "--out", export.toString())).as("%s", out).isZero();
       checkFiles(export, false);
-      for (RecordKind<?> kind : RecordKind.of(Extension.POOLS)) {
+      for (RecordKind<?> kind : RecordKind.ALL.stream().filter(RecordKind::isOfPools).toList()) {
         publish(client, records, kind);
       }
       assertThat(run("export", "--out", export.toString())).as("%s", out).isZero();

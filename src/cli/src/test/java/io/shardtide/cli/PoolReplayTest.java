@@ -18,13 +18,13 @@ import io.shardtide.pool.PoolUpdate.PoolSet;
 import io.shardtide.replay.AllocationCollector;
 import io.shardtide.replay.AllocationReplay;
 import io.shardtide.replay.Export;
-import io.shardtide.replay.Recomputed;
 import io.shardtide.replay.RecordKind;
+import io.shardtide.replay.ReplayResult;
+import io.shardtide.replay.Verdict;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.RandomEvents;
 import io.shardtide.topology.PoolLog;
-import io.shardtide.wire.Extension;
 import io.shardtide.workload.CanonicalHash;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -109,7 +109,7 @@ class PoolReplayTest {
         .contains(", events, allocations, throughput-curves, pool-changes, models, in ")
         .contains("%d equal, 0 differ".formatted(log.all(RecordKind.PLANS).size()))
         .contains("%d allocations equal, 0 differ, 0 not".formatted(allocations().size()));
-    for (RecordKind<?> kind : RecordKind.of(Extension.POOLS)) {
+    for (RecordKind<?> kind : RecordKind.ALL.stream().filter(RecordKind::isOfPools).toList()) {
       assertThat(Files.readAllLines(folder.resolve(kind.file()))).hasSameSizeAs(log.all(kind));
     }
   }
@@ -118,7 +118,7 @@ class PoolReplayTest {
   void a_log_without_pools_has_no_files_of_them() throws IOException {
     Map<String, Integer> counts =
         Export.write(new RandomEvents(7, RandomEvents.BURSTS, "feed").go(3).records(), folder);
-    for (RecordKind<?> kind : RecordKind.of(Extension.POOLS)) {
+    for (RecordKind<?> kind : RecordKind.ALL.stream().filter(RecordKind::isOfPools).toList()) {
       assertThat(folder.resolve(kind.file())).as("an earlier export's").doesNotExist();
       assertThat(counts).doesNotContainKey(kind.name());
     }
@@ -185,7 +185,7 @@ class PoolReplayTest {
     return terminal.toString(StandardCharsets.UTF_8);
   }
 
-  private Recomputed replay() throws IOException {
+  private ReplayResult replay() throws IOException {
     return AllocationReplay.run(records);
   }
 
@@ -198,7 +198,7 @@ class PoolReplayTest {
                 ? new PoolChange(
                     e.eventId(), POOL, e.occurredAt(), "test", List.of(new PoolNodeLost("n2")))
                 : e);
-    Recomputed result = replay();
+    ReplayResult result = replay();
     assertThat(result.isEqual()).isFalse();
     assertThat(result.first()).get().extracting(d -> d.generation()).isEqualTo(2L);
     assertThat(result.first().get().explanation()).contains("the pool's events were changed");
@@ -210,21 +210,21 @@ class PoolReplayTest {
     String curve = allocations().get(1).curveIds().get("ads");
     records.change(
         RecordKind.CURVES, r -> r.curve().filter(c -> c.id().equals(curve)).isPresent() ? null : r);
-    Recomputed result = replay();
-    assertThat(result.notReproduced()).isPositive();
+    ReplayResult result = replay();
+    assertThat(result.count(Verdict.NOT_REPRODUCED)).isPositive();
     assertThat(result.first().get().explanation())
         .isEqualTo("curve %s of ads, which it names, is not recorded".formatted(curve));
 
     records = log.interleaved(new Random(2));
     export(records);
     records.change(RecordKind.POOL_CHANGES, e -> null);
-    assertThat(replay().notReproduced()).isEqualTo(allocations().size());
+    assertThat(replay().count(Verdict.NOT_REPRODUCED)).isEqualTo(allocations().size());
     assertThat(replay().first().get().explanation())
         .isEqualTo("it is of generation 1, and the recorded events make 0 generations");
 
     records = log.interleaved(new Random(3));
     records.all(RecordKind.ALLOCATIONS).remove(1);
-    assertThat(replay().notReproduced()).isEqualTo(1);
+    assertThat(replay().count(Verdict.NOT_REPRODUCED)).isEqualTo(1);
     assertThat(replay().first().get().explanation())
         .startsWith("it names %s as the".formatted(allocations().get(1).allocationId()))
         .endsWith("%s is recorded".formatted(allocations().get(0).allocationId()));
@@ -289,7 +289,7 @@ class PoolReplayTest {
         .contains(" allocations of this generation: the first follows from events, ")
         .contains("\nnobody: no devices; has no predicted throughput yet\n")
         .contains("  events that no allocation covers yet:\n    generation 5: event ")
-        .contains("late claims 2 to 4 devices, weight 1.0, priority 0")
+        .contains("late claims least devices 2, most devices 4, weight 1, priority 0")
         .contains("    late waits: it has no predicted throughput yet");
   }
 

@@ -21,7 +21,8 @@ class PrintedTest {
 
   /** Separators of lines that are no spaces, too, are data. */
   @Property(tries = 300)
-  void nothing_of_a_sentence_is_lost(@ForAll String text, @ForAll @IntRange(min = 1, max = 9) int n) {
+  void nothing_of_a_sentence_is_lost(
+      @ForAll String text, @ForAll @IntRange(min = 1, max = 9) int n) {
     List<String> lines = Printed.wrap(text, n);
     assertThat(String.join("", lines).replaceAll("\\s", ""))
         .isEqualTo(text.strip().replaceAll("\\s", ""));

@@ -128,7 +128,7 @@ class ComposeTest {
             folder.resolve("a.properties"),
             Files.readString(FOLDER.resolve("shardtide.properties"))
                 .replace("/run/token/token", token.toString()));
-    ServiceSettings settings = SettingsFile.read(file, warning -> {});
+    ServiceSettings settings = SettingsFile.read(file, warning -> {}, (key, value) -> {});
     assertThat(settings.endpoint().bootstrapServers()).isEqualTo("kafka:9092");
     assertThat(settings.endpoint().registryUrl()).isEqualTo("http://registry:8081");
     assertThat(settings.http().token()).isPresent();

@@ -63,7 +63,8 @@ class HelmChartTest {
             .replace("/run/shardtide", folder.toString());
     assertThat(run(List.of("bash", "-c", join))).isEmpty();
     ServiceSettings settings =
-        SettingsFile.read(folder.resolve("shardtide.properties"), warning -> {});
+        SettingsFile.read(
+            folder.resolve("shardtide.properties"), warning -> {}, (key, value) -> {});
     assertThat(settings.endpoint().kafka())
         .containsEntry("security.protocol", "SASL_SSL")
         .containsEntry("ssl.truststore.password", "p");

@@ -3,6 +3,12 @@ package io.shardtide.replay;
 import static io.shardtide.testing.Fixtures.event;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.pool.Claim;
+import io.shardtide.pool.Pool;
+import io.shardtide.pool.PoolChange;
+import io.shardtide.pool.PoolNode;
+import io.shardtide.pool.PoolState;
+import io.shardtide.pool.PoolUpdate;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.workload.AccessCdf;
 import io.shardtide.workload.CacheAlgorithm;
@@ -29,6 +35,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
+import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
 /** What `why` says of a change. */
@@ -63,13 +70,14 @@ class ChangeTextsTest {
     TableSpec changed = TableSpecBuilder.builder(TABLE).accessCdf(new AccessCdf(shares)).build();
     assertThat(texts(table(TABLE), table(known), table(changed), table(changed), table(TABLE)))
         .containsExactly(
-            "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 2.4 MiB",
-            "table a: access CDF now known",
-            "table a: access CDF changed",
+            "table a of 2.4 MiB is added: rows 10,000, columns 64, lookups per sample 2",
+            "table a: access cdf none -> 0.1250+0.2500+0.3750+0.5000+0.6250+0.7500+0.8750+1",
+            "table a: access cdf 0.1250+0.2500+0.3750+0.5000+0.6250+0.7500+0.8750+1 ->"
+                + " 0.06250+0.2500+0.3750+0.5000+0.6250+0.7500+0.8750+1",
             "table a: unchanged",
-            "table a: access CDF no longer known");
+            "table a: access cdf 0.06250+0.2500+0.3750+0.5000+0.6250+0.7500+0.8750+1 -> none");
     assertThat(texts(table(TABLE), table(Fixtures.withReuse(TABLE, Fixtures.reuse()))).get(1))
-        .isEqualTo("table a: reuse histogram changed");
+        .startsWith("table a: reuse histogram none -> 0.");
   }
 
   @Test
@@ -85,7 +93,8 @@ class ChangeTextsTest {
                 + " per row 0 -> 0.5000");
     assertThat(texts(table(optimized)))
         .containsExactly(
-            "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 6.1 MiB");
+            "table a of 6.1 MiB is added: rows 10,000, columns 64, lookups per sample 2, bytes per"
+                + " element 2, optimizer bytes per element 8, optimizer bytes per row 0.5000");
   }
 
   @Test
@@ -96,16 +105,18 @@ class ChangeTextsTest {
         TableSpecBuilder.builder(two).idWeights(Optional.of(IdWeights.GIVEN)).build();
     assertThat(texts(table(TABLE), table(two), table(weighted), table(TABLE)))
         .endsWith(
-            "table a: lookups per sample 2 -> 4, features one -> f of 20 lookups in 0.1250 of the"
-                + " samples and g of 1.500 lookups",
-            "table a: weights of ids none -> given",
-            "table a: lookups per sample 4 -> 2, features f of 20 lookups in 0.1250 of the samples"
-                + " and g of 1.500 lookups -> one, weights of ids given -> none");
+            "table a: lookups per sample 2 -> 4, features none -> (name f, lookups per sample 20, batch"
+                + " share 0.5000, duplicates 4)+(name g, lookups per sample 1.500, batch share 1,"
+                + " duplicates 1)",
+            "table a: id weights none -> given",
+            "table a: lookups per sample 4 -> 2, features (name f, lookups per sample 20, batch share"
+                + " 0.5000, duplicates 4)+(name g, lookups per sample 1.500, batch share 1,"
+                + " duplicates 1) -> none, id weights given -> none");
     assertThat(texts(table(weighted)))
         .containsExactly(
-            "table a is added: 10,000 rows, 64 columns, 4 lookups per sample, 2.4 MiB, features f"
-                + " of 20 lookups in 0.1250 of the samples and g of 1.500 lookups, weights of ids"
-                + " given");
+            "table a of 2.4 MiB is added: rows 10,000, columns 64, lookups per sample 4, features (name"
+                + " f, lookups per sample 20, batch share 0.5000, duplicates 4)+(name g, lookups per"
+                + " sample 1.500, batch share 1, duplicates 1), id weights given");
   }
 
   @Test
@@ -117,13 +128,13 @@ class ChangeTextsTest {
     TableSpec wide = TABLE.withConstraints(new TableConstraints(Set.of(), 32, Optional.of("b")));
     assertThat(texts(table(Fixtures.table("b", 8, 64, 1)), table(TABLE), table(rows), table(wide)))
         .endsWith(
-            "table a: allowed kinds all -> row_wise or table_row_wise",
-            "table a: allowed kinds row_wise or table_row_wise -> all, least columns of a part 0 ->"
-                + " 32, same devices as (none) -> b");
+            "table a: restricted to kinds none -> row_wise+table_row_wise",
+            "table a: least columns 0 -> 32, same devices as none -> b, restricted to kinds"
+                + " row_wise+table_row_wise -> none");
     assertThat(texts(table(rows)))
         .containsExactly(
-            "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 2.4 MiB, allowed"
-                + " kinds row_wise or table_row_wise");
+            "table a of 2.4 MiB is added: rows 10,000, columns 64, lookups per sample 2, restricted to"
+                + " kinds row_wise+table_row_wise");
   }
 
   @Test
@@ -137,17 +148,17 @@ class ChangeTextsTest {
             .build();
     assertThat(texts(table(plain)))
         .containsExactly(
-            "table a is added: 10,000 rows, 64 columns, 2 lookups per sample, 2.6 MiB, storage a"
-                + " hash table");
+            "table a of 2.6 MiB is added: rows 10,000, columns 64, lookups per sample 2, storage (ids"
+                + " 0, ids per day 0, slot bytes 16, eviction none)");
     assertThat(texts(table(plain), table(known), table(plain)))
         .endsWith(
-            "table a: ids 0 -> 3, ids per day 0 -> 0.5000, bytes of a slot's key 16 -> 24, eviction"
-                + " none -> lru, hit shares (not known) -> 0.5000 1",
-            "table a: ids 3 -> 0, ids per day 0.5000 -> 0, bytes of a slot's key 24 -> 16, eviction"
-                + " lru -> none, hit shares 0.5000 1 -> (not known)");
+            "table a: ids 0 -> 3, ids per day 0 -> 0.5000, slot bytes 16 -> 24, eviction none -> lru,"
+                + " hit shares none -> 0.5000+1",
+            "table a: ids 3 -> 0, ids per day 0.5000 -> 0, slot bytes 24 -> 16, eviction lru -> none,"
+                + " hit shares 0.5000+1 -> none");
     assertThat(texts(table(TABLE), table(plain)).get(1))
-        .startsWith(
-            "table a: storage a fixed number of rows -> a hash table, allowed kinds all -> ");
+        .startsWith("table a: restricted to kinds none -> table_wise+")
+        .endsWith(", storage none -> (ids 0, ids per day 0, slot bytes 16, eviction none)");
   }
 
   /** An upsert says what it does, which is not all that it states. */
@@ -180,13 +191,13 @@ class ChangeTextsTest {
             .build();
     assertThat(texts(table(TABLE), table(kernel)).get(1))
         .isEqualTo(
-            "table a: compute kernel (not decided) -> fused_uvm_caching, cache load factor (not"
-                + " decided) -> 0.2500, cache algorithm (not decided) -> LFU, output type (not"
-                + " decided) -> FP16, stochastic rounding (not decided) -> off");
+            "table a: compute kernel none -> fused_uvm_caching, cache load factor none -> 0.2500,"
+                + " cache algorithm none -> LFU, output type none -> FP16, stochastic rounding none"
+                + " -> false");
     assertThat(texts(table(kernel)).get(0))
         .endsWith(
-            "2.4 MiB, compute kernel fused_uvm_caching, cache load factor 0.2500, cache algorithm"
-                + " LFU, output type FP16, stochastic rounding off");
+            "lookups per sample 2, compute kernel fused_uvm_caching, cache load factor 0.2500, cache"
+                + " algorithm LFU, output type FP16, stochastic rounding false");
   }
 
   @Test
@@ -204,24 +215,22 @@ class ChangeTextsTest {
             .build();
     assertThat(texts(cluster(CLUSTER), cluster(other), cluster(CLUSTER), cluster(CLUSTER)))
         .containsExactly(
-            "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"
-                + " hardware h100",
-            "cluster: host memory per device 0 B -> 64.0 GiB, reserved memory per device 0 B -> 4.0"
-                + " GiB, memory of a step not counted -> counted, forward bytes per element on the"
-                + " wire 4 -> 2, backward bytes per element on the wire 4 -> 1.500, replica groups"
-                + " 1 -> 1 or 2, steps between synchronizations 1 -> 20, training pipeline (none"
-                + " named) -> prefetch",
-            "cluster: host memory per device 64.0 GiB -> 0 B, reserved memory per device 4.0 GiB ->"
-                + " 0 B, memory of a step counted -> not counted, forward bytes per element on the"
-                + " wire 2 -> 4, backward bytes per element on the wire 1.500 -> 4, replica groups"
-                + " 1 or 2 -> 1, steps between synchronizations 20 -> 1, training pipeline prefetch"
-                + " -> (none named)",
+            "the cluster is set: devices 8, memory bytes per device 80.0 GiB, batch size 65,536,"
+                + " devices per node 8, hardware h100",
+            "cluster: host memory bytes per device 0 B -> 64.0 GiB, reserved memory bytes per device"
+                + " 0 B -> 4.0 GiB, counts step memory false -> true, forward bytes per element 4 ->"
+                + " 2, backward bytes per element 4 -> 1.500, replica groups 1 -> 1+2,"
+                + " synchronization steps 1 -> 20, pipeline none -> prefetch",
+            "cluster: host memory bytes per device 64.0 GiB -> 0 B, reserved memory bytes per device"
+                + " 4.0 GiB -> 0 B, counts step memory true -> false, forward bytes per element 2 ->"
+                + " 4, backward bytes per element 1.500 -> 4, replica groups 1+2 -> 1,"
+                + " synchronization steps 20 -> 1, pipeline prefetch -> none",
             "cluster: unchanged");
     assertThat(
             texts(cluster(ClusterSpecBuilder.builder(CLUSTER).forwardBytesPerElement(2).build())))
         .containsExactly(
-            "the cluster is set: 8 devices of 80.0 GiB, batch size 65,536, 8 devices per node,"
-                + " hardware h100, forward bytes per element on the wire 2");
+            "the cluster is set: devices 8, memory bytes per device 80.0 GiB, batch size 65,536,"
+                + " devices per node 8, hardware h100, forward bytes per element 2");
     ClusterSpec unequal =
         ClusterSpecBuilder.builder(CLUSTER)
             .memoryBytesByDevice(
@@ -231,12 +240,55 @@ class ChangeTextsTest {
             .build();
     assertThat(texts(cluster(CLUSTER), cluster(unequal)).get(1))
         .isEqualTo(
-            "cluster: memory of single devices (as of all) -> device 6 40.0 GiB and device 7 96.0"
-                + " GiB, devices per host 8 -> 4");
+            "cluster: memory bytes by device none -> (device 6, bytes 40.0 GiB)+(device 7, bytes"
+                + " 96.0 GiB), devices per host 0 -> 4");
     assertThat(
             texts(cluster(CLUSTER), cluster(new ClusterSpec(7, Fixtures.GIB, 64, 4, "cpu"))).get(1))
         .isEqualTo(
-            "cluster: devices 8 -> 7, memory per device 80.0 GiB -> 1.0 GiB, batch size 65,536 ->"
-                + " 64, devices per node 8 -> 4, hardware h100 -> cpu");
+            "cluster: devices 8 -> 7, memory bytes per device 80.0 GiB -> 1.0 GiB, batch size 65,536"
+                + " -> 64, devices per node 8 -> 4, hardware h100 -> cpu");
+  }
+
+  @Test
+  void the_changes_of_a_pool_are_described() {
+    Pool pool =
+        Pool.of(
+            8, Fixtures.GIB, 0, "h100", List.of(new PoolNode("n1", "r"), new PoolNode("n2", "")));
+    Pool other =
+        Pool.of(
+            8,
+            2 * Fixtures.GIB,
+            0,
+            "h100",
+            List.of(new PoolNode("n1", "r"), new PoolNode("n3", "")));
+    PoolState state = PoolState.empty("gpus");
+    List<String> lines = new ArrayList<>();
+    for (PoolUpdate update :
+        List.of(
+            new PoolUpdate.PoolSet(pool),
+            new PoolUpdate.ClaimSet(new Claim("ads", 2, 8, 1, 0)),
+            new PoolUpdate.PoolSet(other),
+            new PoolUpdate.PoolSet(other),
+            new PoolUpdate.ClaimSet(new Claim("ads", 2, 16, 1.5, 0)),
+            new PoolUpdate.PoolNodeAdded(new PoolNode("n4", "r")),
+            new PoolUpdate.PoolNodeLost("n1"),
+            new PoolUpdate.ClaimWithdrawn("ads"))) {
+      PoolChange event =
+          new PoolChange(UUID.randomUUID(), "gpus", Fixtures.TIME, "test", List.of(update));
+      lines.addAll(ChangeTexts.describe(state, event));
+      state = state.apply(event);
+    }
+    assertThat(lines)
+        .containsExactly(
+            "the pool is set: devices per node 8, memory bytes per device 1.0 GiB, host memory"
+                + " bytes per device 0 B, hardware h100, nodes 2",
+            "ads claims least devices 2, most devices 8, weight 1, priority 0",
+            "the pool: memory bytes per device 1.0 GiB -> 2.0 GiB, n3 none -> (name n3, rack ), n2"
+                + " (name n2, rack ) -> none",
+            "the pool: unchanged",
+            "the claim of ads: most devices 8 -> 16, weight 1 -> 1.500",
+            "node n4 is added, in rack r",
+            "node n1 is lost",
+            "ads withdraws its claim");
   }
 }

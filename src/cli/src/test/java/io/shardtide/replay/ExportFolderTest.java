@@ -96,9 +96,9 @@ class ExportFolderTest {
   @Test
   void missing_files_are_not_listed() throws IOException {
     Path alone = Files.createDirectories(directory.resolve("alone")).resolve("some.jsonl");
-    assertThatThrownBy(() -> ExportFolder.beside(alone)).isInstanceOf(NoSuchFileException.class);
+    assertThatThrownBy(() -> ExportFolder.of(alone)).isInstanceOf(NoSuchFileException.class);
     Files.copy(directory.resolve("events.jsonl"), alone);
-    ExportFolder folder = ExportFolder.beside(alone);
+    ExportFolder folder = ExportFolder.of(alone);
     assertThat(folder.kinds()).containsExactly("events");
     assertThat(folder.has(RecordKind.PLANS)).isFalse();
     assertThat(folder.models()).isEmpty();

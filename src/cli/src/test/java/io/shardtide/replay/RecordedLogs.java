@@ -75,17 +75,15 @@ final class RecordedLogs {
               event.changes()));
     }
     events.add(TestModels.bundle());
+    events.forget(RecordKind.PREDICTIONS);
     MemoryRecords records = new MemoryRecords();
     records.add(TestModels.bundle());
     records.all(RecordKind.EVENTS).addAll(events.all(RecordKind.EVENTS));
     try (ModelPredictors predictors = new ModelPredictors(events.models(), PlainTowers::new)) {
-      ReplayedPredictions.predict(
-          events,
-          events.models(),
-          predictors,
-          (event, group) -> group.forEach(part -> records.add(RecordKind.PREDICTIONS, part)));
+      new GenerationReader(
+              events, ReplayScope.ALL, events.models(), predictors, new ReplayResult.Tally())
+          .read((group, at) -> group.forEach(part -> records.add(RecordKind.PREDICTIONS, part)));
     }
-    events.forget(RecordKind.PREDICTIONS);
     events.forget(RecordKind.PLANS);
     replay(events).plans().forEach(plan -> records.add(RecordKind.PLANS, plan));
     return records;

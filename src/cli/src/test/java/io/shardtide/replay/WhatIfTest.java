@@ -30,13 +30,13 @@ class WhatIfTest {
     assertThat(still.settings().repairEvaluations()).isZero();
     assertThat(ids(still.plans())).isNotEqualTo(ids(records.all(RecordKind.PLANS)));
     MemoryRecords edited = new MemoryRecords();
+    edited.forget(RecordKind.PREDICTIONS);
     records.all(RecordKind.EVENTS).stream().limit(3).forEach(e -> edited.add(RecordKind.EVENTS, e));
     WhatIf.WhatIfResult shorter =
         WhatIf.run(
             new WhatIf.WhatIfSettings(
                 records,
                 edited,
-                false,
                 ReplayScope.ALL,
                 records.models(),
                 List.of(),
@@ -48,7 +48,6 @@ class WhatIfTest {
             new WhatIf.WhatIfSettings(
                 records,
                 records,
-                true,
                 ReplayScope.ALL,
                 records.models(),
                 Samples.speeds().slow(),
@@ -69,13 +68,7 @@ class WhatIfTest {
       throws IOException {
     return WhatIf.run(
         new WhatIf.WhatIfSettings(
-            recorded,
-            events,
-            WhatIf.isPredicted(events),
-            ReplayScope.ALL,
-            recorded.models(),
-            List.of(),
-            change),
+            recorded, events, ReplayScope.ALL, recorded.models(), List.of(), change),
         PlainTowers::new,
         (plans, of) -> {});
   }

@@ -96,7 +96,7 @@ public final class MemoryRecords implements LogRecords {
   @Override
   public <V> void read(RecordKind<V> part, Consumer<? super V> each) {
     int number = 0;
-    for (V value : all(part)) {
+    for (V value : has(part) ? all(part) : List.<V>of()) {
       try {
         each.accept(value);
       } catch (IllegalArgumentException e) {

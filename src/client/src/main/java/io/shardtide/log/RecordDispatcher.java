@@ -1,5 +1,7 @@
 package io.shardtide.log;
 
+import static org.apache.kafka.clients.producer.internals.BuiltInPartitioner.partitionForKey;
+
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Topic;
@@ -12,6 +14,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -79,6 +82,11 @@ final class RecordDispatcher {
    * @param end the offset after the part
    */
   private record Again(Set<Long> offsets, long end) {}
+
+  /** Returns those of all partitions of a topic, in their order, that can have such records. */
+  List<TopicPartition> withKey(List<TopicPartition> all) {
+    return key.map(of -> List.of(all.get(partitionForKey(of, all.size())))).orElse(all);
+  }
 
   long undecodableRecords() {
     return undecodableRecords.get();

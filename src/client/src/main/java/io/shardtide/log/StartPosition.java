@@ -21,11 +21,6 @@ public record StartPosition(long recordsBeforeEnd) {
     }
   }
 
-  /** Returns the position {@code records} offsets before the end of each partition. */
-  public static StartPosition last(long records) {
-    return new StartPosition(records);
-  }
-
   long offset(long begin, long end) {
     return Math.max(begin, end - recordsBeforeEnd);
   }

@@ -97,7 +97,7 @@ public final class TopicReader implements AutoCloseable {
                         ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, DEFAULT_PATIENCE_MS))));
   }
 
-  /** Hands on only the records with this key, in UTF-8; empty for all. */
+  /** Reads only the partitions of this key, in UTF-8, and hands on its records; empty for all. */
   public TopicReader onlyKey(Optional<String> key) {
     dispatcher.key = key.map(text -> text.getBytes(StandardCharsets.UTF_8));
     return this;
@@ -227,7 +227,7 @@ public final class TopicReader implements AutoCloseable {
         (name, subscription) -> {
           List<TopicPartition> found = partitionsOf(subscription.topic);
           subscription.partitions = OptionalInt.of(found.size());
-          partitions.addAll(found);
+          partitions.addAll(dispatcher.withKey(found));
         });
     consumer.assign(partitions);
     Map<TopicPartition, Long> begins = consumer.beginningOffsets(partitions);

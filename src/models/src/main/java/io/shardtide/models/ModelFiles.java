@@ -129,9 +129,8 @@ public final class ModelFiles {
     } catch (IOException | RuntimeException e) {
       // Avro throws various exceptions at bytes that are not Avro.
       throw new InvalidModelException(
-          "it is not a whole cost model bundle, an Avro file with one CostModelBundle ("
-              + e.getMessage()
-              + ")",
+          "it is not a whole cost model bundle, an Avro file with one CostModelBundle (%s)"
+              .formatted(e.getMessage()),
           e);
     }
   }

@@ -44,8 +44,11 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Records from JSON objects that have the components as fields; a null counts as absent. Errors are
@@ -61,47 +64,43 @@ final class JsonRecords {
               .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
               .build());
 
+  private static final Logger log = LoggerFactory.getLogger(JsonRecords.class);
   private static final int MAX_SHOWN = 60;
+  private static final Pattern EARLIER = Pattern.compile("_([a-z])");
+
+  /** Fields of whose earlier names a user was warned. */
+  private static final Set<String> RENAMED = ConcurrentHashMap.newKeySet();
 
   /** Records that have no other fields than their components: those that may be absent. */
   private static final Map<Class<?>, Map<String, Object>> STRICT = new HashMap<>();
 
   static {
-    STRICT.put(PoolNode.class, Map.of("rack", ""));
-    STRICT.put(PoolSpec.class, Map.of("hostMemoryBytesPerDevice", 0L, "nodes", List.of()));
-    STRICT.put(WorkloadSpec.class, Map.of("tables", List.of()));
-    STRICT.putAll(
-        Map.of(
-            WorkloadTask.Line.class, Map.of(),
-            DeviceMemory.class, Map.of(),
-            TableConstraints.class, defaults(TableConstraints.NONE),
-            TableKernel.class, defaults(TableKernel.NONE),
-            HashedStorage.class, defaults(HashedStorage.PLAIN),
-            TableFeature.class, defaults(new TableFeature("-", 0), "name", "poolingFactor"),
-            CommCodec.class, defaults(new CommCodec("-", 1), "name", "bytesPerElement"),
-            TableSpec.class,
-                defaults(
-                    new TableSpec("-", 1, TableSpec.COLUMN_UNIT, 0, ReuseHistogram.UNKNOWN, 4),
-                    "name",
-                    "rows",
-                    "columns",
-                    "poolingFactor"),
-            ClusterSpec.class,
-                defaults(
-                    new ClusterSpec(1, 1, 1, 1, "-"),
-                    "devices",
-                    "memoryBytesPerDevice",
-                    "batchSize",
-                    "hardware")));
+    strict(TableConstraints.NONE, "");
+    strict(TableKernel.NONE, "");
+    strict(HashedStorage.PLAIN, "");
+    strict(new TableFeature("-", 0), "name poolingFactor");
+    strict(new CommCodec("-", 1), "name bytesPerElement");
+    strict(new DeviceMemory(0, 1), "device bytes");
+    strict(
+        new TableSpec("-", 1, TableSpec.COLUMN_UNIT, 0, ReuseHistogram.UNKNOWN, 4),
+        "name rows columns poolingFactor");
+    strict(new ClusterSpec(1, 1, 1, 1, "-"), "devices memoryBytesPerDevice batchSize hardware");
+    strict(new WorkloadSpec("-", Optional.empty(), List.of()), "task");
+    strict(new PoolNode("-", ""), "name");
+    strict(new PoolSpec.Links(0, 0, List.of(), List.of(), List.of()), "");
+    strict(new PoolSpec.RackLink("-", "-", 1), "rack otherRack gigabytesPerSecond");
+    strict(
+        new PoolSpec(1, 1, 0, "-", List.of(), Optional.empty()),
+        "devicesPerNode memoryBytesPerDevice hardware");
   }
 
   private static final Map<Class<?>, Kind> KINDS =
       Map.of(
           String.class, new Kind("a string", JsonNode::isTextual, JsonNode::textValue),
           Boolean.class, new Kind("true or false", JsonNode::isBoolean, JsonNode::booleanValue),
-          Double.class, new Kind("a number", JsonNode::isNumber, JsonNode::doubleValue),
+          Double.class, new Kind("a number", JsonRecords::isReal, JsonNode::doubleValue),
           OptionalDouble.class,
-              new Kind("a number", JsonNode::isNumber, v -> OptionalDouble.of(v.doubleValue())),
+              new Kind("a number", JsonRecords::isReal, v -> OptionalDouble.of(v.doubleValue())),
           Integer.class,
               new Kind(
                   "a whole number below 2^31", v -> isWhole(v, 31), v -> (int) v.doubleValue()),
@@ -128,10 +127,14 @@ final class JsonRecords {
     }
   }
 
-  private static Map<String, Object> defaults(Record values, String... required) {
-    return Arrays.stream(values.getClass().getRecordComponents())
-        .filter(of -> !List.of(required).contains(of.getName()))
-        .collect(Collectors.toMap(RecordComponent::getName, of -> Reflected.value(of, values)));
+  private static void strict(Record defaults, String required) {
+    List<String> names = List.of(required.split(" ", -1));
+    STRICT.put(
+        defaults.getClass(),
+        Arrays.stream(defaults.getClass().getRecordComponents())
+            .filter(of -> !names.contains(of.getName()))
+            .collect(
+                Collectors.toMap(RecordComponent::getName, of -> Reflected.value(of, defaults))));
   }
 
   /** Parses a line that holds one object. */
@@ -164,7 +167,11 @@ final class JsonRecords {
     if (STRICT.containsKey(type)) {
       List<String> names = names(type);
       prepare(type, json, names);
-      checkNames(json, names);
+      for (Map.Entry<String, JsonNode> field : json.properties()) {
+        if (!names.contains(field.getKey())) {
+          throw unknown(field.getKey(), field.getValue(), names);
+        }
+      }
     }
     Object[] values = new Object[shape.components.size()];
     for (int i = 0; i < values.length; i++) {
@@ -179,37 +186,26 @@ final class JsonRecords {
 
   /** Completes an object by what its other fields say. */
   private static void prepare(Class<?> type, ObjectNode json, List<String> names) {
-    if (type == TableConstraints.class) {
-      names.forEach(name -> rename(json, earlier(name), name));
-    } else if (type == ClusterSpec.class && !json.hasNonNull("devicesPerNode")) {
+    List.copyOf(json.properties()).forEach(field -> rename(json, field.getKey(), names));
+    if (type == ClusterSpec.class && !json.hasNonNull("devicesPerNode")) {
       json.set("devicesPerNode", json.get("devices"));
     } else if (type == TableSpec.class
         && !json.hasNonNull("poolingFactor")
         && !json.path("features").isEmpty()) {
-      List<TableFeature> features = read(Features.class, json).features;
-      json.put("poolingFactor", TableFeature.lookups(features));
+      json.put("poolingFactor", TableFeature.lookups(read(Features.class, json).features));
     }
   }
 
   private record Features(List<TableFeature> features) {}
 
-  /** Returns the name that a constraint had in files before it had that of events. */
-  private static String earlier(String name) {
-    return name.replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT);
-  }
-
-  private static void rename(ObjectNode json, String earlier, String name) {
-    JsonNode value = json.remove(earlier);
-    if (value != null && json.replace(name, value) != null) {
-      throw new IllegalArgumentException(
-          "%s must be given once, got it as %s too".formatted(name, earlier));
-    }
-  }
-
-  private static void checkNames(ObjectNode json, List<String> known) {
-    for (Map.Entry<String, JsonNode> field : json.properties()) {
-      if (!known.contains(field.getKey())) {
-        throw unknown(field.getKey(), field.getValue(), known);
+  /** Gives a field the name of events, if it has that of files before version 0.3. */
+  private static void rename(ObjectNode json, String earlier, List<String> names) {
+    String name = EARLIER.matcher(earlier).replaceAll(of -> of.group(1).toUpperCase(Locale.ROOT));
+    if (!name.equals(earlier) && names.contains(name)) {
+      check(!json.has(name), name, "given under one name", TextNode.valueOf(earlier));
+      json.set(name, json.remove(earlier));
+      if (RENAMED.add(name)) {
+        log.warn("The field {} is now {}; the next release does not read it", earlier, name);
       }
     }
   }
@@ -273,6 +269,10 @@ final class JsonRecords {
     }
   }
 
+  private static boolean isReal(JsonNode value) {
+    return value.isNumber() && Double.isFinite(value.doubleValue());
+  }
+
   private static boolean isWhole(JsonNode value, int bits) {
     double number = value.doubleValue();
     return value.isNumber()
@@ -281,6 +281,9 @@ final class JsonRecords {
   }
 
   private static String expected(Type type) {
+    if (type instanceof ParameterizedType) {
+      return "a list";
+    }
     Class<?> raw = boxed(type);
     if (raw.isEnum()) {
       return "one of " + labelled(raw).map(Named::label).collect(Collectors.joining(", "));

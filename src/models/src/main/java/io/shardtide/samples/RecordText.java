@@ -120,10 +120,10 @@ public final class RecordText {
     if (component.isEmpty()) {
       RecordComponent outer =
           Stream.of(type.getRecordComponents())
-              .filter(of -> find(inner(of), name).isPresent())
+              .filter(of -> find(inner(of, Optional.class), name).isPresent())
               .findFirst()
               .orElseThrow(() -> JsonRecords.unknown(name, value(text), JsonRecords.names(type)));
-      set(inner(outer), json.withObjectProperty(outer.getName()), path, text);
+      set(inner(outer, Optional.class), json.withObjectProperty(outer.getName()), path, text);
       return;
     }
     String rest = parts.group("rest");
@@ -132,7 +132,8 @@ public final class RecordText {
       json.set(name, node(component.get().getGenericType(), text));
       return;
     }
-    Class<? extends Record> inner = key == null ? inner(component.get()) : entry(component.get());
+    Class<? extends Record> inner =
+        inner(component.get(), key == null ? Optional.class : List.class);
     if (inner == NoRecord.class || rest == null) {
       throw new IllegalArgumentException(
           "%s is no path to a field of %s".formatted(Names.quote(path), name));
@@ -150,27 +151,21 @@ public final class RecordText {
         .findFirst();
   }
 
-  /** Returns the type of a component that is a record, or an optional one. */
-  private static Class<? extends Record> inner(RecordComponent component) {
-    return record(
-        component.getType() == Optional.class
+  /**
+   * Returns the record that a component is, or that its wrapper has: an optional one, or a list.
+   */
+  private static Class<? extends Record> inner(RecordComponent component, Class<?> wrapper) {
+    Type type =
+        component.getType() == wrapper
             ? argument(component.getGenericType())
-            : component.getType());
-  }
-
-  private static Class<? extends Record> entry(RecordComponent component) {
-    return record(
-        component.getType() == List.class ? argument(component.getGenericType()) : NoRecord.class);
+            : wrapper == List.class ? NoRecord.class : component.getType();
+    return type instanceof Class<?> of && of.isRecord()
+        ? of.asSubclass(Record.class)
+        : NoRecord.class;
   }
 
   private static Type argument(Type type) {
     return ((ParameterizedType) type).getActualTypeArguments()[0];
-  }
-
-  private static Class<? extends Record> record(Type type) {
-    return type instanceof Class<?> of && of.isRecord()
-        ? of.asSubclass(Record.class)
-        : NoRecord.class;
   }
 
   private static ObjectNode named(ArrayNode list, String name) {

@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * Reads a sample folder: {@code tables.jsonl}, {@code compute.jsonl} and {@code collectives.jsonl},
@@ -84,13 +85,10 @@ public final class SampleFolderReader {
   /** Returns a file of a folder, or else of its parent, if one of them has it. */
   static Optional<Path> inFolderOrParent(Path folder, String name) {
     Path absolute = folder.toAbsolutePath().normalize();
-    return Optional.of(absolute.resolve(name))
+    return Stream.of(absolute, absolute.resolve("..").normalize())
+        .map(either -> either.resolve(name))
         .filter(Files::isRegularFile)
-        .or(
-            () ->
-                Optional.ofNullable(absolute.getParent())
-                    .map(parent -> parent.resolve(name))
-                    .filter(Files::isRegularFile));
+        .findFirst();
   }
 
   private static <T> List<T> readLines(Optional<Path> file, Function<ObjectNode, T> parser)

@@ -1,5 +1,6 @@
 package io.shardtide.samples;
 
+import com.fasterxml.jackson.databind.node.MissingNode;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.workload.ClusterSpec;
@@ -30,20 +31,20 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
       throw new IllegalArgumentException("tables must have at least one table, got none");
     }
     Map<String, Integer> positions = new HashMap<>();
-    for (int t = 0; t < tables.size(); t++) {
-      Integer same = positions.putIfAbsent(tables.get(t).name(), t);
+    for (TableSpec table : tables) {
+      Integer same = positions.putIfAbsent(table.name(), positions.size());
       if (same != null) {
         throw new IllegalArgumentException(
             "tables[%s]: name must be unique, got \"%s\" as in tables[%s]"
-                .formatted(t, tables.get(t).name(), same));
+                .formatted(positions.size(), table.name(), same));
       }
     }
-    for (int t = 0; t < tables.size(); t++) {
-      String leader = tables.get(t).constraints().sameDevicesAs().orElse(tables.get(t).name());
+    for (TableSpec table : tables) {
+      String leader = table.constraints().sameDevicesAs().orElse(table.name());
       if (!positions.containsKey(leader)) {
         throw new IllegalArgumentException(
             "tables[%s]: constraints: sameDevicesAs must be the name of a table, got \"%s\""
-                .formatted(t, leader));
+                .formatted(positions.get(table.name()), leader));
       }
     }
   }
@@ -56,7 +57,7 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
    */
   public static List<WorkloadTask> read(Path file) throws IOException {
     List<WorkloadTask> tasks = new ArrayList<>();
-    TextFiles.readLines(file, line -> tasks.add(Line.parse(line)));
+    TextFiles.readLines(file, line -> tasks.add(parse(line)));
     if (tasks.isEmpty()) {
       throw new MalformedFileException(
           file,
@@ -67,11 +68,10 @@ public record WorkloadTask(String name, List<TableSpec> tables, ClusterSpec clus
     return tasks;
   }
 
-  /** A line of a file. */
-  record Line(String task, ClusterSpec cluster, List<TableSpec> tables) {
-    static WorkloadTask parse(String text) {
-      Line line = JsonRecords.read(Line.class, JsonRecords.parse(text));
-      return new WorkloadTask(line.task, line.tables, line.cluster);
-    }
+  private static WorkloadTask parse(String line) {
+    WorkloadSpec spec = JsonRecords.read(WorkloadSpec.class, JsonRecords.parse(line));
+    JsonRecords.check(
+        spec.cluster().isPresent(), "cluster", "an object", MissingNode.getInstance());
+    return new WorkloadTask(spec.task(), spec.tables(), spec.cluster().orElseThrow());
   }
 }

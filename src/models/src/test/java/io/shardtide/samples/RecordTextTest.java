@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;
+import io.shardtide.pool.PoolNode;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.workload.AccessCdf;
 import io.shardtide.workload.CacheAlgorithm;
@@ -174,7 +175,7 @@ class RecordTextTest {
           rows=many              | rows must be a whole number below 2^63, got "many"
           rows=NaN               | rows must be a whole number below 2^63, got NaN
           rows=1.5               | rows must be a whole number below 2^63, got 1.5
-          poolingFactor=NaN      | pooling factor of table "a" must be between 0 and 1000000 lookups per sample, got NaN
+          poolingFactor=NaN      | poolingFactor must be a number, got NaN
           colour=red             | unknown field "colour": "red"; expected name, rows, columns
           row=3                  | unknown field "row": 3. Maybe rows; expected name, rows
           constraints.least=4    | unknown field "least": 4; expected kinds, leastColumns
@@ -281,6 +282,122 @@ class RecordTextTest {
                 ? List.of()
                 : List.of(new DeviceMemory(random.nextInt(devices), 7)))
         .build();
+  }
+
+  @Test
+  void names_of_earlier_files_are_read() {
+    ObjectNode json =
+        RecordText.parse(
+            """
+            {"task":"w","tables":[{"name":"a","rows":1,"columns":8,"pooling_factor":2,
+             "constraints":{"least_columns":4},"kernel":{"cache_load_factor":0.5}}],
+             "cluster":{"devices":2,"memory_bytes_per_device":9,"batch_size":8,"hardware":"h"}}
+            """);
+    assertThat(RecordText.read(WorkloadSpec.class, json))
+        .isEqualTo(
+            of(
+                WorkloadSpec.class,
+                "task=w tables[a].rows=1 tables[a].columns=8 tables[a].poolingFactor=2"
+                    + " tables[a].leastColumns=4 tables[a].cacheLoadFactor=0.5 cluster.devices=2"
+                    + " cluster.memoryBytesPerDevice=9 cluster.batchSize=8 cluster.hardware=h"));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      textBlock =
+          """
+          {"node":[]}                       | unknown field "node": []. Maybe nodes; expected devicesPerNode
+          {"nodes":[{"name":"n","rac":1}]}  | nodes[0]: unknown field "rac": 1. Maybe rack; expected name, rack
+          {"nodes":[{"name":"n"},7]}        | nodes[1] must be an object, got 7
+          {"nodes":[{"rack":"r"}]}          | nodes[0]: name must be a string, got nothing
+          {"nodes":[],"nodes":[]}           | invalid JSON: Duplicate field 'nodes'
+          {"nodes":[{"name":"n","name":""}]} | invalid JSON: Duplicate field 'name'
+          {"devicesPerNode":"8"}            | devicesPerNode must be a whole number below 2^31, got "8"
+          {"devicesPerNode":NaN}            | devicesPerNode must be a whole number below 2^31, got NaN
+          {"links":7}                       | links must be an object, got 7
+          {"links":{"matrix":{}}}           | links: matrix must be a list, each a list, got {}
+          {"links":{"matrix":[[0,4],{}]}}   | links: matrix[1] must be a list, each a number, got {}
+          {"links":{"matrix":[[0,NaN]]}}    | links: matrix[0][1] must be a number, got NaN
+          {"links":{"matrix":[[0,null]]}}   | links: matrix[0][1] must be a number, got null
+          {"links":{"matrix":[[0,"4"]]}}    | links: matrix[0][1] must be a number, got "4"
+          {"links":{"withinRacks":NaN}}     | links: withinRacks must be a number, got NaN
+          {"links":{"racks":[{"rak":"a"}]}} | links: racks[0]: unknown field "rak": "a". Maybe rack; expected rack, otherRack
+          """)
+  void a_wrong_field_of_a_pool_is_named(String fields, String problem) {
+    String line = fields.replaceFirst("\\}$", "");
+    for (String field :
+        List.of("memoryBytesPerDevice\":9", "hardware\":\"h\"", "devicesPerNode\":8")) {
+      line += line.contains(field.substring(0, 8)) ? "" : ",\"" + field;
+    }
+    String pool = line + "}";
+    assertThatThrownBy(() -> RecordText.read(PoolSpec.class, RecordText.parse(pool)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(problem);
+  }
+
+  private static PoolSpec pool(Random random) {
+    List<PoolNode> nodes =
+        IntStream.range(0, 1 + random.nextInt(4))
+            .mapToObj(n -> new PoolNode("n, " + n, random.nextBoolean() ? "" : "r=" + n))
+            .toList();
+    List<List<Double>> matrix =
+        nodes.stream()
+            .map(from -> nodes.stream().map(to -> random.nextInt(9) / 4.0).toList())
+            .toList();
+    List<PoolSpec.RackLink> racks =
+        nodes.stream()
+            .map(node -> new PoolSpec.RackLink(node.name(), "r", random.nextDouble()))
+            .toList();
+    List<String> names = nodes.stream().map(PoolNode::name).toList();
+    return new PoolSpec(
+        1 + random.nextInt(9),
+        1 + random.nextInt(1 << 30),
+        random.nextInt(9),
+        "h\u00fc",
+        nodes,
+        switch (random.nextInt(3)) {
+          case 0 -> Optional.empty();
+          case 1 -> Optional.of(new PoolSpec.Links(0, 0, List.of(), names, matrix));
+          default -> Optional.of(new PoolSpec.Links(2.5, 0.5, racks, List.of(), List.of()));
+        });
+  }
+
+  /** As a line of JSON, and value by value. */
+  @Property(tries = 100)
+  void a_pool_that_is_written_is_read(@ForAll long seed) throws Exception {
+    PoolSpec pool = pool(new Random(seed));
+    ObjectNode written = RecordText.write(pool);
+    String line = new ObjectMapper().writeValueAsString(written);
+    assertThat(RecordText.read(PoolSpec.class, RecordText.parse(line))).isEqualTo(pool);
+    ObjectNode set = JsonNodeFactory.instance.objectNode();
+    written
+        .properties()
+        .forEach(
+            field -> {
+              if (field.getValue().isObject()) {
+                field
+                    .getValue()
+                    .properties()
+                    .forEach(
+                        inner ->
+                            RecordText.set(
+                                PoolSpec.class,
+                                set,
+                                field.getKey() + "." + inner.getKey(),
+                                inner.getValue().toString()));
+              } else {
+                RecordText.set(
+                    PoolSpec.class,
+                    set,
+                    field.getKey(),
+                    field.getValue().isTextual()
+                        ? field.getValue().textValue()
+                        : field.getValue().toString());
+              }
+            });
+    assertThat(RecordText.read(PoolSpec.class, set)).isEqualTo(pool);
   }
 
   /** As a line of JSON, and value by value. */

@@ -225,7 +225,7 @@ class SampleFolderReaderTest {
           tables      | {"name":"c","rows":"9","poolingFactor":1}                  | rows must be a whole number below 2^63, got "9"
           tables      | {"name":"c","rows":9}                                      | poolingFactor must be a number, got nothing
           tables      | {"name":"c","rows":9,"poolingFactor":-1}                   | pooling factor of table "c" must be between 0 and 1000000 lookups per sample, got -1.0 lookups per sample
-          tables      | {"name":"c","rows":9,"poolingFactor":NaN}                  | pooling factor of table "c" must be between 0 and 1000000 lookups per sample, got NaN lookups per sample
+          tables      | {"name":"c","rows":9,"poolingFactor":NaN}                  | poolingFactor must be a number, got NaN
           tables      | {"name":"c","rows":9,"poolingFactor":1,"reuseHistogram":[1]} | reuse histogram must have 17 shares between 0 and 1 that sum to 1, or none if unknown, got 1 shares
           tables      | {"name":"c","rows":9,"poolingFactor":1,"accessCdf":0.5}    | accessCdf must be a list, each a number, got 0.5
           tables      | {"name":"c","rows":9,"poolingFactor":1,"accessCdf":[0.5,null,1]} | accessCdf[1] must be a number, got null
@@ -248,7 +248,7 @@ class SampleFolderReaderTest {
           compute     | {"shards":[{"table":0,"columns":0,"samples":8}],"ms":1}    | shards[0]: columns of table "a" must be a multiple of 4 between 4 and 4096, got 0
           compute     | {"shards":[{"table":0,"columns":4}],"ms":1}                | shards[0]: samples must be a number, got nothing
           compute     | {"shards":[{"table":0,"columns":4,"samples":0}],"ms":1}    | shards[0]: samples of a shard must be above 0, got 0.0
-          compute     | {"shards":[{"table":0,"columns":4,"samples":1e400}],"ms":1} | shards[0]: samples of a shard must be above 0, got Infinity
+          compute     | {"shards":[{"table":0,"columns":4,"samples":1e400}],"ms":1} | shards[0]: samples must be a number, got Infinity
           compute     | {"shards":[{"table":0,"columns":4,"samples":8,"rowShare":0}],"ms":1} | shards[0]: rowShare of a shard must be above 0 and at most 1, got 0.0
           compute     | {"shards":[{"table":0,"columns":4,"samples":8,"rowShare":1.5}],"ms":1} | shards[0]: rowShare of a shard must be above 0 and at most 1, got 1.5
           compute     | {"shards":[{S,"replicated":1}],"ms":1}                     | shards[0]: replicated must be true or false, got 1
@@ -259,7 +259,7 @@ class SampleFolderReaderTest {
           compute     | {"shards":[{S}],"forward_ms":1}                            | backward_ms must be a number, got nothing
           compute     | {"shards":[{S}],"forward_ms":1,"backward_ms":0}            | backward_ms must be above 0, got 0.0
           compute     | {"shards":[{S}],"forward_ms":-1,"backward_ms":2}           | forward_ms must be above 0, got -1.0
-          compute     | {"shards":[{S}],"forward_ms":NaN,"backward_ms":2}          | forward_ms must be above 0, got NaN
+          compute     | {"shards":[{S}],"forward_ms":NaN,"backward_ms":2}          | forward_ms must be a number, got NaN
           compute     | {"shards":[{S}],"forward_ms":1,"backward_ms":1e-20}        | forward part of a compute sample must be above 0 and below its 1.0 ms, got 1.0 ms
           compute     | {"shards":[{S}],"forward_ms":1,"ms":2}                     | a line must have either ms or forward_ms and backward_ms, got both
           compute     | {"shards":[{S}],"ms":[1]}                                  | ms must be a number, got [1]
@@ -273,7 +273,7 @@ class SampleFolderReaderTest {
           collectives | {A,"collective":"all_to_all","ms":[1,1,1]}                 | all_to_all of 2 devices must have 2 numbers of bytes and of ms, got 2 and 3
           collectives | {A,"collective":"all_to_all","ms":1}                       | ms must be a list, each a number, got 1
           collectives | {A,"collective":"all_to_all","ms":[1,0]}                   | ms of a collective must be above 0, got 0.0
-          collectives | {A,"collective":"all_to_all","ms":[NaN,1]}                 | ms of a collective must be above 0, got NaN
+          collectives | {A,"collective":"all_to_all","ms":[NaN,1]}                 | ms[0] must be a number, got NaN
           collectives | {A,"collective":"all_to_all","ms":["1",1]}                 | ms[0] must be a number, got "1"
           collectives | {A,"collective":"all_reduce","ms":1}                       | bytes must be a number, got nothing
           collectives | {A,"collective":"all_reduce","bytes":-1,"ms":1}            | bytes of a collective must be at least 0, got -1.0

@@ -350,7 +350,10 @@ public final class Settings {
       case "state.directory" -> Values::path;
       case "topics.prefix" -> Values.matching("[a-zA-Z0-9._-]{0,200}");
       case "models" -> Values::files;
-      case "models.unknown.hardware" -> Values::unknownHardware;
+      case "models.unknown.hardware" ->
+          text ->
+              Named.parse(
+                  UnknownHardware.class, text, "unknown hardware", IllegalArgumentException::new);
       case "http.host" -> Values.matching("(?U)\\S+");
       case HTTP_TOKEN -> Values::token;
       default -> throw new IllegalStateException(key + " needs a parser");

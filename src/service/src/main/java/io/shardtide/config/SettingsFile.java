@@ -26,6 +26,7 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -99,28 +100,28 @@ public final class SettingsFile {
    * Reads a file.
    *
    * @param warnings receives a sentence for each key of an earlier version
+   * @param told receives each key of the file, and its value unless it is secret
    * @throws InvalidSettingsException if it is invalid, with all problems
    * @throws IOException if it cannot be read
    */
-  public static ServiceSettings read(Path file, Consumer<String> warnings) throws IOException {
-    String text;
+  public static ServiceSettings read(
+      Path file, Consumer<String> warnings, BiConsumer<String, String> told) throws IOException {
     try {
-      text = TextFiles.read(file);
+      return parse(file.toString(), TextFiles.read(file), warnings, told);
     } catch (MalformedFileException e) {
       throw new InvalidSettingsException(
           file.toString(), List.of("Line %d: %s.".formatted(e.line(), e.problem())));
     }
-    return parse(file.toString(), text, warnings);
   }
 
   /**
    * Reads the text of a file.
    *
    * @param name what to call it in errors
-   * @param warnings receives a sentence for each key of an earlier version
    * @throws InvalidSettingsException if it is invalid, with all problems
    */
-  static ServiceSettings parse(String name, String text, Consumer<String> warnings) {
+  static ServiceSettings parse(
+      String name, String text, Consumer<String> warnings, BiConsumer<String, String> told) {
     List<String> twice = new ArrayList<>();
     Properties lines =
         new Properties() {
@@ -145,6 +146,7 @@ public final class SettingsFile {
     file.problems.addAll(twice);
     ServiceSettings settings = (ServiceSettings) file.fill(Settings.DEFAULTS, "", "");
     file.unknown();
+    file.values.forEach((key, value) -> told.accept(key, Secrets.shown(key, value)));
     if (!file.problems.isEmpty()) {
       throw new InvalidSettingsException(name, file.problems);
     }

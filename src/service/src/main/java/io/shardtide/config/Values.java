@@ -1,8 +1,6 @@
 package io.shardtide.config;
 
-import io.shardtide.workload.Named;
 import io.shardtide.workload.NumberRange;
-import io.shardtide.workload.UnknownHardware;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -13,7 +11,6 @@ import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.regex.Pattern;
@@ -48,14 +45,8 @@ final class Values {
   }
 
   static boolean bool(String text) {
-    String lower = text.toLowerCase(Locale.ROOT);
-    require(lower.equals("true") || lower.equals("false"));
-    return lower.equals("true");
-  }
-
-  static UnknownHardware unknownHardware(String text) {
-    return Named.parse(
-        UnknownHardware.class, text, "unknown hardware", IllegalArgumentException::new);
+    require(text.matches("(?i)true|false"));
+    return Boolean.parseBoolean(text);
   }
 
   static String brokers(String text) {

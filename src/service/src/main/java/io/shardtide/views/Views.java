@@ -76,16 +76,16 @@ public final class Views implements AutoCloseable {
   private static final Duration UNKNOWN = Duration.ofMinutes(1);
 
   /** How many of the latest records of a partition are read at the start. */
-  private static final StartPosition RECENT = StartPosition.last(2000);
+  private static final StartPosition RECENT = new StartPosition(2000);
 
   /** The same for topics whose records may be large. */
-  private static final StartPosition RECENT_LARGE = StartPosition.last(300);
+  private static final StartPosition RECENT_LARGE = new StartPosition(300);
 
   /**
    * The same for samples, of which a measurement has one for each device, and for curves, of which
    * each change of a workload's tables has one of about a kilobyte.
    */
-  private static final StartPosition RECENT_SMALL = StartPosition.last(5000);
+  private static final StartPosition RECENT_SMALL = new StartPosition(5000);
 
   private final Topics topics;
   private final Registry registry;

@@ -49,13 +49,13 @@ class SettingsFileTest {
       """;
 
   static ServiceSettings parse(String more) {
-    return SettingsFile.parse("a.properties", LEAST + more, warning -> {});
+    return SettingsFile.parse("a.properties", LEAST + more, warning -> {}, (key, value) -> {});
   }
 
   static List<String> problems(String text) {
     return catchThrowableOfType(
             InvalidSettingsException.class,
-            () -> SettingsFile.parse("a.properties", text, warning -> {}))
+            () -> SettingsFile.parse("a.properties", text, warning -> {}, (key, value) -> {}))
         .problems();
   }
 
@@ -137,7 +137,8 @@ class SettingsFileTest {
             registry.basic.auth.user.info = user:secret
             """
                 .formatted(a, b, token),
-            warning -> {});
+            warning -> {},
+            (key, value) -> {});
     assertThat(settings)
         .isEqualTo(
             new ServiceSettings(
@@ -224,7 +225,9 @@ class SettingsFileTest {
                 + " another schema than their own, with values in wrong fields. Leave it out.",
             "http.port must be 0 to 65535; 0 for any free port, got \"65536\".");
     assertThatThrownBy(
-            () -> SettingsFile.parse("conf/a.properties", LEAST + "threads=x", warning -> {}))
+            () ->
+                SettingsFile.parse(
+                    "conf/a.properties", LEAST + "threads=x", warning -> {}, (key, value) -> {}))
         .hasMessage(
             "conf/a.properties has 1 problem:\n"
                 + "  threads must be 1 to 256 threads, got \"x\": it is not a whole number.");
@@ -287,7 +290,8 @@ class SettingsFileTest {
                 + "planning.quiet.ms=7\n"
                 + "planning.column.cuts=equal\n"
                 + "feedback.detector=page-hinkley\n",
-            warnings::add);
+            warnings::add,
+            (key, value) -> {});
     assertThat(settings.planning().debounce()).isEqualTo(Duration.ofMillis(7));
     assertThat(warnings)
         .containsExactly(
@@ -427,10 +431,10 @@ class SettingsFileTest {
   void unreadable_files_are_refused(@TempDir Path folder) throws IOException {
     Path file = folder.resolve("a.properties");
     Files.write(file, new byte[] {'a', '=', (byte) 0xff, (byte) 0xfe});
-    assertThatThrownBy(() -> SettingsFile.read(file, warning -> {}))
+    assertThatThrownBy(() -> SettingsFile.read(file, warning -> {}, (key, value) -> {}))
         .hasMessageContaining("Line 1: text must be UTF-8, got byte 0xff.");
     Files.writeString(file, "a=\\u12");
-    assertThatThrownBy(() -> SettingsFile.read(file, warning -> {}))
+    assertThatThrownBy(() -> SettingsFile.read(file, warning -> {}, (key, value) -> {}))
         .hasMessageContaining("not in the syntax of Java's properties");
     Path missing = folder.resolve("missing.avro");
     assertThat(problems(LEAST + "models=" + missing))
@@ -526,10 +530,11 @@ class SettingsFileTest {
   @Test
   void the_example_is_a_file_with_every_key_and_its_default() {
     String example = Settings.example();
-    assertThat(SettingsFile.parse("example", example, warning -> {}).planning())
+    assertThat(SettingsFile.parse("example", example, warning -> {}, (key, value) -> {}).planning())
         .isEqualTo(PlanningSettings.DEFAULTS);
     String uncommented = example.replaceAll("(?m)^#(?=[a-z])", "");
-    ServiceSettings all = SettingsFile.parse("example", uncommented, warning -> {});
+    ServiceSettings all =
+        SettingsFile.parse("example", uncommented, warning -> {}, (key, value) -> {});
     assertThat(all.topics()).isEqualTo(parse("").topics());
     assertThat(all.planning()).isEqualTo(PlanningSettings.DEFAULTS);
     assertThat(all.training()).isEqualTo(TrainingPolicy.DEFAULTS);

@@ -150,7 +150,8 @@ class AsyncApiTest {
             Files.writeString(
                 folder.resolve("settings"),
                 "bootstrap.servers=h:1\nschema.registry.url=http://h\nstate.directory=s\n"),
-            warning -> {});
+            warning -> {},
+            (key, value) -> {});
     assertThat(kafka.get("partitions").intValue()).isEqualTo(defaults.topics().partitions());
     assertThat(kafka.get("replicas").intValue()).isEqualTo(defaults.topics().replication());
     assertThat(defaults.endpoint().prefix()).isEqualTo(Topics.DEFAULT_PREFIX);

@@ -118,7 +118,8 @@ class BrokerLimitsIT {
                     data.resolve(prefix),
                     prefix,
                     more)),
-        warning -> {});
+        warning -> {},
+        (key, value) -> {});
   }
 
   private static PlannerService planner(ServiceSettings settings, ServiceHealth health)

@@ -56,7 +56,7 @@ class PlatformSettingsTest {
   @ParameterizedTest
   @MethodSource("files")
   void every_client_takes_them(Path file) throws Exception {
-    ServiceSettings settings = SettingsFile.read(file, warning -> {});
+    ServiceSettings settings = SettingsFile.read(file, warning -> {}, (key, value) -> {});
     assertThat(settings.topics().replication()).isEqualTo(3);
     assertThat(ClientSettings.unknown(settings.endpoint().kafka().keySet())).isEmpty();
     Map<String, Object> clients = clients(settings);
@@ -114,7 +114,7 @@ class PlatformSettingsTest {
     OAuthBearerLoginCallbackHandler login = new OAuthBearerLoginCallbackHandler();
     try {
       ServiceSettings settings =
-          SettingsFile.read(FOLDER.resolve("oauth.properties"), warning -> {});
+          SettingsFile.read(FOLDER.resolve("oauth.properties"), warning -> {}, (key, value) -> {});
       Map<String, Object> clients = clients(settings);
       clients.put(SaslConfigs.SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL, url);
       AdminClientConfig admin = new AdminClientConfig(clients);

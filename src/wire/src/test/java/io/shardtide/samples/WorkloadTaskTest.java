@@ -223,7 +223,7 @@ class WorkloadTaskTest {
           {"task":7,"cluster":C,"tables":[T]}              | task must be a string, got 7
           {"task":"x","tables":[T]}                        | cluster must be an object, got nothing
           {"task":"x","cluster":[],"tables":[T]}           | cluster must be an object, got []
-          {"task":"x","cluster":C}                         | tables must be a list, each an object, got nothing
+          {"task":"x","cluster":C}                         | tables must have at least one table, got none
           {"task":"x","cluster":C,"tables":[]}             | tables must have at least one table, got none
           {"task":"x","cluster":C,"tables":[T,7]}          | tables[1] must be an object, got 7
           {"task":"x","cluster":C,"tables":[T,T]}          | tables[1]: name must be unique, got "a" as in tables[0]
@@ -234,6 +234,8 @@ class WorkloadTaskTest {
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8}]} | tables[0]: poolingFactor must be a number, got nothing
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"poolingFactor":1}]} | tables[0]: columns must be a whole number below 2^31, got nothing
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":6,"poolingFactor":1}]} | tables[0]: columns of table "b" must be a multiple of 4 between 4 and 4096, got 6
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":"9","columns":8,"poolingFactor":1}]} | tables[0]: rows must be a whole number below 2^63, got "9"
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"rows":9,"columns":8,"poolingFactor":1}]} | invalid JSON: Duplicate field 'rows'
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":0,"columns":8,"poolingFactor":1}]} | tables[0]: rows of table "b" must be between 1 and 2^36, got 0
           {"task":"x","cluster":C,"tables":[T,{"name":"b","row":9}]} | tables[1]: unknown field "row": 9. Maybe rows; expected name, rows, columns, poolingFactor, reuseHistogram, bytesPerElement, accessCdf, optimizerBytesPerElement, optimizerBytesPerRow, constraints, pooled, optimizer, enforceHbm, features, idWeights, kernel, storage
           {"task":"x","cluster":C,"tables":[T,{"name":"b","rows":9,"columns":8,"poolingFactor":1,"storage":{"slots":9}}]} | tables[1]: storage: unknown field "slots": 9; expected ids, idsPerDay, slotBytes, eviction, hitShares, resizeReason
@@ -248,7 +250,7 @@ class WorkloadTaskTest {
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":[7]}}]} | tables[0]: constraints: kinds[0] must be one of table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard, data_parallel, partial_row_wise, got 7
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"kinds":["rows"]}}]} | tables[0]: constraints: kinds[0] must be one of table_wise, column_wise, table_column_wise, row_wise, table_row_wise, grid_shard, data_parallel, partial_row_wise, got "rows"
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"leastColumns":-1}}]} | tables[0]: constraints: least columns of a table's constraints must be between 0 and 4096, got -1
-          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"leastColumns":8,"least_columns":4}}]} | tables[0]: constraints: leastColumns must be given once, got it as least_columns too
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"leastColumns":8,"least_columns":4}}]} | tables[0]: constraints: leastColumns must be given under one name, got "least_columns"
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"sameDevicesAs":"b"}}]} | tables[0]: constraints of table "b" must name another table for the same devices, got the table itself
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"constraints":{"sameDevicesAs":"c"}}]} | tables[0]: constraints: sameDevicesAs must be the name of a table, got "c"
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"pooled":false,"constraints":{"kinds":["grid_shard"]}}]} | tables[0]: constraints of unpooled table "b" contradict each other: it may only be grid_shard, as only pooled tables can be; expected another kind
@@ -262,7 +264,7 @@ class WorkloadTaskTest {
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"features":[{"name":"f"}]}]} | tables[0]: features[0]: poolingFactor must be a number, got nothing
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"features":[{"name":"f","poolingFactor":1,"batch":2}]}]} | tables[0]: features[0]: unknown field "batch": 2; expected name, poolingFactor, batchShare, duplicates
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"features":[{"name":"f","poolingFactor":1,"batchShare":0}]}]} | tables[0]: features[0]: batch share of feature "f" must be above 0 and at most 1000, got 0.0
-          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"features":[{"name":"f","poolingFactor":1,"duplicates":NaN}]}]} | tables[0]: features[0]: duplicates of feature "f" must be between 1 and 1000000, got NaN
+          {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"features":[{"name":"f","poolingFactor":1,"duplicates":NaN}]}]} | tables[0]: features[0]: duplicates must be a number, got NaN
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":2,"features":[{"name":"f","poolingFactor":1,"batchShare":0.5}]}]} | tables[0]: pooling factor of table "b" must be 0.5, the sum over its features of poolingFactor * batchShare / duplicates, got 2.0
           {"task":"x","cluster":C,"tables":[{"name":"b","rows":9,"columns":8,"poolingFactor":1,"idWeights":"some"}]} | tables[0]: idWeights must be one of given, learned, got "some"
           {"task":"x","cluster":{"devices":0,"memoryBytesPerDevice":9,"batchSize":8,"hardware":"h"},"tables":[T]} | cluster: devices of a cluster must be between 1 and 16384, got 0

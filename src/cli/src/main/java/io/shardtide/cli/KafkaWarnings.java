@@ -6,29 +6,75 @@ import ch.qos.logback.core.filter.Filter;
 import ch.qos.logback.core.spi.FilterReply;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
-import java.util.EnumMap;
+import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Suppresses log lines of Kafka and of the registry's client that are expected and harmless. Each
- * is listed here with the reason; each suppression is counted by line in the metric {@code
- * shardtide_suppressed_log_lines_total} and logged at level DEBUG.
+ * Keeps log lines of Kafka and of the registry's client from the terminal. Of a service those that
+ * are expected and harmless: each is listed here with the reason, counted by line in the metric
+ * {@code shardtide_suppressed_log_lines_total}, and logged at level DEBUG. Of a client command all:
+ * they repeat several times a second while a server is away, and the command reports the failure.
  */
-public final class ExpectedKafkaWarnings extends Filter<ILoggingEvent> {
-  private static final Logger log = LoggerFactory.getLogger(ExpectedKafkaWarnings.class);
+public final class KafkaWarnings extends Filter<ILoggingEvent> {
+  private static final Logger log = LoggerFactory.getLogger(KafkaWarnings.class);
 
-  private static final Map<Line, AtomicLong> SUPPRESSED = counters();
+  private static final Map<Line, Long> SUPPRESSED = new ConcurrentHashMap<>();
 
-  private static Map<Line, AtomicLong> counters() {
-    Map<Line, AtomicLong> counters = new EnumMap<>(Line.class);
-    for (Line line : Line.values()) {
-      counters.put(line, new AtomicLong());
+  /** The client command that runs in this process. */
+  private static final AtomicReference<Optional<Outages>> COMMAND =
+      new AtomicReference<>(Optional.empty());
+
+  /** Sums an outage that a command waits out up, in a line after 10 s, 20 s, 40 s ... */
+  static final class Outages {
+    private static final long FIRST_SUMMARY_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    /** Without a warning for so long, an outage is over: clients try again each second. */
+    private static final long GAP_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    private final String server;
+    private final PrintWriter err;
+    private long began;
+    private long last;
+    private long nextSummaryNanos;
+    private long warnings;
+
+    /**
+     * @param server address of the cluster
+     * @param err where lines are printed
+     */
+    Outages(String server, PrintWriter err) {
+      this.server = server;
+      this.err = err;
     }
-    return counters;
+
+    synchronized void warned(long now) {
+      if (warnings == 0 || now - last > GAP_NANOS) {
+        began = now;
+        warnings = 0;
+        nextSummaryNanos = FIRST_SUMMARY_NANOS;
+      }
+      last = now;
+      warnings++;
+      if (now - began >= nextSummaryNanos) {
+        err.printf(
+            "shardtide: connecting to Kafka at %s has failed for %d s, %d warnings; trying again%n",
+            server, TimeUnit.NANOSECONDS.toSeconds(now - began), warnings);
+        err.flush();
+        nextSummaryNanos *= 2;
+      }
+    }
+  }
+
+  /** Says which client command runs from now on; empty for none. */
+  static void of(Optional<Outages> command) {
+    COMMAND.set(command);
   }
 
   /** A line that is suppressed. The first five come from a broker in this process only. */
@@ -116,7 +162,7 @@ public final class ExpectedKafkaWarnings extends Filter<ILoggingEvent> {
     }
 
     private long suppressed() {
-      return SUPPRESSED.get(this).get();
+      return SUPPRESSED.getOrDefault(this, 0L);
     }
 
     private boolean matches(String name, ILoggingEvent event) {
@@ -141,10 +187,15 @@ public final class ExpectedKafkaWarnings extends Filter<ILoggingEvent> {
   @Override
   public FilterReply decide(ILoggingEvent event) {
     String name = event.getLoggerName();
+    Optional<Outages> command = COMMAND.get();
+    if (command.isPresent() && name.matches("(org\\.apache\\.kafka|io\\.confluent)\\..*")) {
+      command.get().warned(System.nanoTime());
+      return FilterReply.DENY;
+    }
     String simpleName = name.substring(name.lastIndexOf('.') + 1);
     for (Line line : Line.values()) {
       if (line.matches(simpleName, event) && line.isExpected()) {
-        SUPPRESSED.get(line).incrementAndGet();
+        SUPPRESSED.merge(line, 1L, Long::sum);
         log.debug("Suppressed {}: {}", line, event.getFormattedMessage());
         return FilterReply.DENY;
       }

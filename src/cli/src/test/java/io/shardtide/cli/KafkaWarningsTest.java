@@ -8,16 +8,20 @@ import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.spi.LoggingEvent;
 import ch.qos.logback.core.spi.FilterReply;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import io.shardtide.cli.ExpectedKafkaWarnings.Line;
+import io.shardtide.cli.KafkaWarnings.Line;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-class ExpectedKafkaWarningsTest {
+class KafkaWarningsTest {
   private static final String SENDER = "org.apache.kafka.clients.producer.internals.Sender";
   private static final String OUT_OF_ORDER =
       "Got error produce response on topic-partition x-0, retrying. Error: OUT_OF_ORDER_SEQUENCE_NUMBER";
 
   private final LoggerContext context = new LoggerContext();
-  private final ExpectedKafkaWarnings filter = new ExpectedKafkaWarnings();
+  private final KafkaWarnings filter = new KafkaWarnings();
 
   private boolean suppressed(String logger, String message, Throwable error) {
     Logger source = context.getLogger(logger);
@@ -28,7 +32,7 @@ class ExpectedKafkaWarningsTest {
   @Test
   void a_line_is_suppressed_by_its_message_or_by_its_exception_and_counted() {
     SimpleMeterRegistry meters = new SimpleMeterRegistry();
-    ExpectedKafkaWarnings.bindTo(meters);
+    KafkaWarnings.bindTo(meters);
     double before = counted(meters, "previous_transaction");
     assertThat(
             suppressed(
@@ -90,5 +94,27 @@ class ExpectedKafkaWarningsTest {
         .isFalse();
     assertThat(suppressed("io.shardtide.X", "The metadata log appears to be empty", null))
         .isFalse();
+  }
+
+  @Test
+  void an_outage_of_a_command_is_told_after_10_s_and_20_s_and_all_lines_of_kafka_are_kept_back() {
+    StringWriter err = new StringWriter();
+    KafkaWarnings.Outages outages = new KafkaWarnings.Outages("kafka:9092", new PrintWriter(err));
+    for (long second = 0; second <= 25; second++) {
+      outages.warned(TimeUnit.SECONDS.toNanos(second));
+    }
+    outages.warned(TimeUnit.SECONDS.toNanos(40));
+    assertThat(err.toString().lines())
+        .containsExactly(
+            "shardtide: connecting to Kafka at kafka:9092 has failed for 10 s, 11 warnings; trying again",
+            "shardtide: connecting to Kafka at kafka:9092 has failed for 20 s, 21 warnings; trying again");
+    KafkaWarnings.of(Optional.of(outages));
+    try {
+      assertThat(suppressed(SENDER, "Disk error", null)).isTrue();
+      assertThat(suppressed("io.shardtide.X", "Disk error", null)).isFalse();
+    } finally {
+      KafkaWarnings.of(Optional.empty());
+    }
+    assertThat(suppressed(SENDER, "Disk error", null)).isFalse();
   }
 }

@@ -7,28 +7,32 @@ import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
 /**
- * Records as if publishers had other clusters. There are no predictions among them: recorded ones
- * are of the clusters that there were.
+ * Some kinds of records, as if publishers had set other clusters.
  *
  * @param records the records
+ * @param kept whether records of a kind are among them
  * @param change returns the cluster in place of one that an event sets
  */
-public record OtherClusters(LogRecords records, UnaryOperator<ClusterSpec> change)
+public record SomeRecords(
+    LogRecords records, Predicate<RecordKind<?>> kept, UnaryOperator<ClusterSpec> change)
     implements LogRecords {
   @Override
   public boolean has(RecordKind<?> kind) {
-    return !kind.equals(RecordKind.PREDICTIONS) && records.has(kind);
+    return kept.test(kind) && records.has(kind);
   }
 
   @Override
   @SuppressWarnings("unchecked") // Events are of the type of their kind.
   public <V> void read(RecordKind<V> kind, Consumer<? super V> each) throws IOException {
-    records.read(
-        kind,
-        value -> each.accept(value instanceof WorkloadChange event ? (V) changed(event) : value));
+    if (has(kind)) {
+      records.read(
+          kind,
+          value -> each.accept(value instanceof WorkloadChange event ? (V) changed(event) : value));
+    }
   }
 
   @Override
@@ -43,12 +47,12 @@ public record OtherClusters(LogRecords records, UnaryOperator<ClusterSpec> chang
         event.occurredAt(),
         event.source(),
         event.expectedGeneration(),
-        event.changes().stream()
-            .map(
-                of ->
-                    of instanceof Change.ClusterSet set
-                        ? new Change.ClusterSet(change.apply(set.cluster()))
-                        : of)
-            .toList());
+        event.changes().stream().map(this::changed).toList());
+  }
+
+  private Change changed(Change of) {
+    return of instanceof Change.ClusterSet set
+        ? new Change.ClusterSet(change.apply(set.cluster()))
+        : of;
   }
 }
