@@ -238,15 +238,18 @@ final class LogReplay implements Callable<Integer> {
     return isEqual && forecasts.isEqual() ? 0 : 1;
   }
 
-  /**
-   * Returns the recorded models or, without any, the shipped ones; last the one given by {@code
-   * --model}, which makes new predictions.
-   */
-  private Map<String, ModelBundle> models(LogRecords records) throws IOException {
+  /** Returns the recorded models or, without any, the shipped ones. */
+  private static Map<String, ModelBundle> recordedModels(LogRecords records) throws IOException {
     Map<String, ModelBundle> models = new LinkedHashMap<>(records.models());
     if (models.isEmpty()) {
       RunningModels.shipped().forEach(shipped -> models.put(shipped.modelId(), shipped));
     }
+    return models;
+  }
+
+  /** Returns those, and last the one given by {@code --model}, which makes new predictions. */
+  private Map<String, ModelBundle> models(LogRecords records) throws IOException {
+    Map<String, ModelBundle> models = recordedModels(records);
     if (model != null) {
       ModelBundle given = ModelFiles.read(model);
       models.remove(given.modelId());
@@ -283,11 +286,16 @@ final class LogReplay implements Callable<Integer> {
             kind -> isPredicted || !kind.equals(RecordKind.PREDICTIONS),
             otherCluster == null ? cluster -> cluster : this::changed);
     WhatIf.WhatIfSettings wanted =
-        new WhatIf.WhatIfSettings(
-            recorded, planned, scope, models(recorded), slow(), this::changed);
+        new WhatIf.WhatIfSettings(planned, scope, models(recorded), slow(), this::changed);
+    boolean isChanged = !isPredicted || !slowdowns.isEmpty() || !settings.isEmpty();
+    WhatIf.WhatIfSettings unchanged =
+        isChanged
+            ? new WhatIf.WhatIfSettings(
+                recorded, scope, recordedModels(recorded), List.of(), used -> used)
+            : wanted;
     WhatIf.WhatIfResult result;
     try (LateBar bar = log.bar(PLANNING)) {
-      result = WhatIf.run(wanted, TensorFlowTowers::new, bar::show);
+      result = WhatIf.run(recorded, unchanged, wanted, TensorFlowTowers::new, bar::show);
     }
     write(result.plans());
     log.out().print(new ReplayView().show(result, isPredicted));

@@ -86,34 +86,39 @@ final class ReplayView {
   Printed show(WhatIf.WhatIfResult result, boolean isPredicted) {
     Printed out = new Printed();
     out.line(
-        "Each generation is planned by itself, with %s and %s",
-        result.settings(), isPredicted ? "the recorded predictions" : "new predictions");
+        "Each generation is planned by one quick search, with %s; recorded plans may be of"
+            + " background searches",
+        isPredicted ? "the recorded predictions" : "new predictions");
+    out.line("settings: %s", result.settings().toString().replaceAll("^\\w+\\[|]$", ""));
     out.table(
         new Table<>(result.rows())
             .left("workload", WhatIf.WhatIfRow::workloadId)
             .right("generation", WhatIf.WhatIfRow::generation)
             .right("recorded ms", row -> cost(row.recorded()))
+            .right("unchanged ms", row -> cost(row.unchanged()))
             .right("what-if ms", row -> cost(row.hypothetical()))
             .right("change", ReplayView::change)
             .right("recorded moves", row -> ByteSizes.describe(row.recorded().movedBytes()))
             .right("what-if moves", row -> ByteSizes.describe(row.hypothetical().movedBytes())));
     List<WhatIf.WhatIfRow> both = result.rows().stream().filter(ReplayView::compares).toList();
     if (!both.isEmpty()) {
-      double before = mean(both, WhatIf.WhatIfRow::recorded);
+      double before = mean(both, WhatIf.WhatIfRow::unchanged);
       double after = mean(both, WhatIf.WhatIfRow::hypothetical);
       out.line(
           "mean of %,d planned in both: %.3f -> %.3f ms, %s",
           both.size(), before, after, percent(before, after));
     }
     out.line(
-        "total of moves: %s -> %s",
-        bytes(result, WhatIf.WhatIfRow::recorded), bytes(result, WhatIf.WhatIfRow::hypothetical));
+        "total of moves: recorded %s, unchanged %s, what-if %s",
+        bytes(result, WhatIf.WhatIfRow::recorded),
+        bytes(result, WhatIf.WhatIfRow::unchanged),
+        bytes(result, WhatIf.WhatIfRow::hypothetical));
     out.list("note: ", result.notes());
     return out;
   }
 
   private static boolean compares(WhatIf.WhatIfRow row) {
-    return row.recorded().ms().isPresent() && row.hypothetical().ms().isPresent();
+    return row.unchanged().ms().isPresent() && row.hypothetical().ms().isPresent();
   }
 
   private static double mean(
@@ -133,7 +138,7 @@ final class ReplayView {
 
   private static String change(WhatIf.WhatIfRow row) {
     return compares(row)
-        ? percent(row.recorded().ms().getAsDouble(), row.hypothetical().ms().getAsDouble())
+        ? percent(row.unchanged().ms().getAsDouble(), row.hypothetical().ms().getAsDouble())
         : "";
   }
 

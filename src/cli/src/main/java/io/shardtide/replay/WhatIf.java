@@ -19,7 +19,8 @@ import java.util.stream.Stream;
 
 /**
  * Plans every generation with another model, other settings or other events, and compares the
- * result with the recorded plans.
+ * result with the recorded plans, and with what the same search finds without the change: recorded
+ * plans may be those of background searches, which have more time.
  */
 public final class WhatIf {
   private WhatIf() {}
@@ -51,12 +52,14 @@ public final class WhatIf {
    * @param workloadId the workload
    * @param generation the generation
    * @param recorded its recorded outcome
-   * @param hypothetical its outcome here
+   * @param unchanged its outcome here without the change
+   * @param hypothetical its outcome here with it
    */
   public record WhatIfRow(
       String workloadId,
       long generation,
       GenerationOutcome recorded,
+      GenerationOutcome unchanged,
       GenerationOutcome hypothetical) {}
 
   /**
@@ -74,9 +77,8 @@ public final class WhatIf {
       List<String> notes) {}
 
   /**
-   * What to plan, and what to compare it with.
+   * What to plan.
    *
-   * @param recorded the records to compare with
    * @param events the records whose predictions are planned; without any, its events are predicted
    * @param scope which workloads and generations
    * @param models the models by id; the last one of a hardware makes new predictions
@@ -84,7 +86,6 @@ public final class WhatIf {
    * @param change changes the settings that were recorded last
    */
   public record WhatIfSettings(
-      LogRecords recorded,
       LogRecords events,
       ReplayScope scope,
       Map<String, ModelBundle> models,
@@ -107,23 +108,59 @@ public final class WhatIf {
   }
 
   /**
-   * Plans the events.
+   * Plans the events with and without a change.
    *
-   * @param request what to plan
+   * @param recorded the records to compare with
+   * @param unchanged what to plan without the change
+   * @param changed what to plan with it; equal if nothing is changed
    * @param predictorOf runs a model's table tower
    * @param progress called after each plan
    * @throws IOException if the records cannot be read
    */
   public static WhatIfResult run(
-      WhatIfSettings request,
+      LogRecords recorded,
+      WhatIfSettings unchanged,
+      WhatIfSettings changed,
       Function<ModelBundle, TowerPredictor> predictorOf,
       Replay.ReplayProgress progress)
       throws IOException {
-    Map<GenerationKey, GenerationOutcome> recorded = new TreeMap<>();
-    SearchSettings settings = request.change().apply(readRecorded(request, recorded));
-    Map<GenerationKey, GenerationOutcome> hypothetical = new TreeMap<>();
+    Map<GenerationKey, GenerationOutcome> before = new TreeMap<>();
+    SearchSettings used = readRecorded(recorded, changed.scope(), before);
     ReplayResult.Tally tally = new ReplayResult.Tally();
-    GenerationPlanner planner = new GenerationPlanner(request.models(), settings, request.slow());
+    Map<GenerationKey, GenerationOutcome> after = plan(changed, used, tally, predictorOf, progress);
+    Map<GenerationKey, GenerationOutcome> same =
+        unchanged.equals(changed)
+            ? after
+            : plan(unchanged, used, new ReplayResult.Tally(), predictorOf, progress);
+    TreeSet<GenerationKey> generations = new TreeSet<>(before.keySet());
+    generations.addAll(after.keySet());
+    generations.removeIf(of -> !changed.scope().has(of.workloadId(), of.generation()));
+    return new WhatIfResult(
+        generations.stream()
+            .map(
+                of ->
+                    new WhatIfRow(
+                        of.workloadId(),
+                        of.generation(),
+                        before.getOrDefault(of, GenerationOutcome.NONE),
+                        same.getOrDefault(of, GenerationOutcome.NONE),
+                        after.getOrDefault(of, GenerationOutcome.NONE)))
+            .toList(),
+        tally.plans,
+        changed.change().apply(used),
+        Stream.concat(tally.problems.stream(), tally.notes.stream()).toList());
+  }
+
+  private static Map<GenerationKey, GenerationOutcome> plan(
+      WhatIfSettings request,
+      SearchSettings used,
+      ReplayResult.Tally tally,
+      Function<ModelBundle, TowerPredictor> predictorOf,
+      Replay.ReplayProgress progress)
+      throws IOException {
+    Map<GenerationKey, GenerationOutcome> outcomes = new TreeMap<>();
+    GenerationPlanner planner =
+        new GenerationPlanner(request.models(), request.change().apply(used), request.slow());
     try (ModelPredictors predictors = new ModelPredictors(request.models(), predictorOf)) {
       new GenerationReader(request.events(), request.scope(), request.models(), predictors, tally)
           .read(
@@ -131,10 +168,10 @@ public final class WhatIf {
                 PlanningOutcome outcome = planner.plan(group, occurredAt).orElse(null);
                 if (outcome instanceof PlanningOutcome.Planned planned) {
                   tally.plans.add(planned.plan());
-                  GenerationOutcome.add(hypothetical, planned.plan());
+                  GenerationOutcome.add(outcomes, planned.plan());
                   progress.planned(tally.plans.size(), 0);
                 } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
-                  hypothetical.put(
+                  outcomes.put(
                       new GenerationKey(
                           infeasible.workload().workloadId(), infeasible.workload().generation()),
                       GenerationOutcome.without("does not fit"));
@@ -143,57 +180,39 @@ public final class WhatIf {
                 }
               });
     }
-    TreeSet<GenerationKey> generations = new TreeSet<>(recorded.keySet());
-    generations.addAll(hypothetical.keySet());
-    generations.removeIf(of -> !request.scope().has(of.workloadId(), of.generation()));
-    return new WhatIfResult(
-        generations.stream()
-            .map(
-                of ->
-                    new WhatIfRow(
-                        of.workloadId(),
-                        of.generation(),
-                        recorded.getOrDefault(of, GenerationOutcome.NONE),
-                        hypothetical.getOrDefault(of, GenerationOutcome.NONE)))
-            .toList(),
-        tally.plans,
-        settings,
-        Stream.concat(tally.problems.stream(), tally.notes.stream()).toList());
+    return outcomes;
   }
 
   /** Reads the recorded outcomes; returns the settings that were used last. */
   private static SearchSettings readRecorded(
-      WhatIfSettings request, Map<GenerationKey, GenerationOutcome> recorded) throws IOException {
+      LogRecords records, ReplayScope scope, Map<GenerationKey, GenerationOutcome> recorded)
+      throws IOException {
     SearchSettings[] used = {SearchSettings.DEFAULTS};
-    request
-        .recorded()
-        .read(
-            RecordKind.PLANS,
-            plan -> {
-              if (!request.scope().has(plan.workloadId())) {
-                return;
-              }
-              GenerationOutcome.add(recorded, plan);
-              if (plan.origin().effort() == Effort.QUICK) {
-                used[0] = plan.origin().settings();
-                for (long g = plan.origin().firstGeneration(); g < plan.generation(); g++) {
-                  recorded.putIfAbsent(
-                      new GenerationKey(plan.workloadId(), g),
-                      GenerationOutcome.without("with " + plan.generation()));
-                }
-              }
-            });
-    request
-        .recorded()
-        .read(
-            RecordKind.INFEASIBLE,
-            infeasible -> {
-              if (infeasible.expected().isEmpty()) {
-                recorded.putIfAbsent(
-                    new GenerationKey(infeasible.workloadId(), infeasible.generation()),
-                    GenerationOutcome.without("does not fit"));
-              }
-            });
+    records.read(
+        RecordKind.PLANS,
+        plan -> {
+          if (!scope.has(plan.workloadId())) {
+            return;
+          }
+          GenerationOutcome.add(recorded, plan);
+          if (plan.origin().effort() == Effort.QUICK) {
+            used[0] = plan.origin().settings();
+            for (long g = plan.origin().firstGeneration(); g < plan.generation(); g++) {
+              recorded.putIfAbsent(
+                  new GenerationKey(plan.workloadId(), g),
+                  GenerationOutcome.without("with " + plan.generation()));
+            }
+          }
+        });
+    records.read(
+        RecordKind.INFEASIBLE,
+        infeasible -> {
+          if (infeasible.expected().isEmpty()) {
+            recorded.putIfAbsent(
+                new GenerationKey(infeasible.workloadId(), infeasible.generation()),
+                GenerationOutcome.without("does not fit"));
+          }
+        });
     return used[0];
   }
 }

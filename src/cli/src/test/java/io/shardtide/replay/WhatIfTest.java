@@ -4,6 +4,8 @@ import static io.shardtide.replay.RecordedLogs.ids;
 import static io.shardtide.replay.RecordedLogs.sixGenerations;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.shardtide.cost.ModelBundle;
+import io.shardtide.plan.DeviceSpeed;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
@@ -11,6 +13,8 @@ import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Samples;
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
 /** Generations planned with other settings or events. */
@@ -18,7 +22,7 @@ class WhatIfTest {
   @Test
   void unchanged_settings_give_the_recorded_plans() throws IOException {
     MemoryRecords records = sixGenerations();
-    WhatIf.WhatIfResult same = plan(records, records, settings -> settings);
+    WhatIf.WhatIfResult same = plan(records, records, List.of(), settings -> settings);
     assertThat(ids(same.plans())).isEqualTo(ids(records.all(RecordKind.PLANS)));
     assertThat(same.rows())
         .allSatisfy(row -> assertThat(row.hypothetical()).isEqualTo(row.recorded()));
@@ -26,35 +30,20 @@ class WhatIfTest {
         plan(
             records,
             records,
+            List.of(),
             s -> Fixtures.settings(s.evaluationsPerTable(), 0, 10, 0.1, 0, s.paybackSteps()));
     assertThat(still.settings().repairEvaluations()).isZero();
     assertThat(ids(still.plans())).isNotEqualTo(ids(records.all(RecordKind.PLANS)));
     MemoryRecords edited = new MemoryRecords();
     edited.forget(RecordKind.PREDICTIONS);
     records.all(RecordKind.EVENTS).stream().limit(3).forEach(e -> edited.add(RecordKind.EVENTS, e));
-    WhatIf.WhatIfResult shorter =
-        WhatIf.run(
-            new WhatIf.WhatIfSettings(
-                records,
-                edited,
-                ReplayScope.ALL,
-                records.models(),
-                List.of(),
-                settings -> settings),
-            PlainTowers::new,
-            (plans, of) -> {});
+    WhatIf.WhatIfResult shorter = plan(records, edited, List.of(), settings -> settings);
     WhatIf.WhatIfResult slow =
-        WhatIf.run(
-            new WhatIf.WhatIfSettings(
-                records,
-                records,
-                ReplayScope.ALL,
-                records.models(),
-                Samples.speeds().slow(),
-                settings -> settings),
-            PlainTowers::new,
-            (plans, of) -> {});
+        plan(records, records, Samples.speeds().slow(), settings -> settings);
     assertThat(slow.plans()).hasSameSizeAs(records.all(RecordKind.PLANS));
+    assertThat(slow.rows())
+        .as("what the change is compared with is the search without it")
+        .allSatisfy(row -> assertThat(row.unchanged()).isEqualTo(row.recorded()));
     assertThat(slow.plans().get(0).origin().slow()).contains(Samples.speeds().slow().get(0));
     assertThat(shorter.rows()).hasSize(records.all(RecordKind.PLANS).size());
     assertThat(shorter.rows().get(2).hypothetical()).isEqualTo(shorter.rows().get(2).recorded());
@@ -64,11 +53,14 @@ class WhatIfTest {
   private static WhatIf.WhatIfResult plan(
       LogRecords recorded,
       LogRecords events,
-      java.util.function.UnaryOperator<SearchSettings> change)
+      List<DeviceSpeed> slow,
+      UnaryOperator<SearchSettings> change)
       throws IOException {
+    Map<String, ModelBundle> models = recorded.models();
     return WhatIf.run(
-        new WhatIf.WhatIfSettings(
-            recorded, events, ReplayScope.ALL, recorded.models(), List.of(), change),
+        recorded,
+        new WhatIf.WhatIfSettings(recorded, ReplayScope.ALL, models, List.of(), used -> used),
+        new WhatIf.WhatIfSettings(events, ReplayScope.ALL, models, slow, change),
         PlainTowers::new,
         (plans, of) -> {});
   }

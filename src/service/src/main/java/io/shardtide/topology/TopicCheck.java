@@ -20,11 +20,11 @@ import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.CreateTopicsOptions;
-import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
 import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.errors.InvalidReplicationFactorException;
 import org.apache.kafka.common.errors.TopicExistsException;
@@ -217,15 +217,19 @@ final class TopicCheck {
     int found = description.partitions().size();
     int most = partitionsRead();
     boolean isRead = read.contains(topic.name());
-    boolean refused = isRead && found < most;
-    int wanted = refused ? most : settings.topics().partitions();
+    if (isRead && found < most) {
+      String reason =
+          counts().size() > 1
+              ? "all topics that are read must have the same number of partitions"
+              : "topics.partitions, and a workload stays on its partition";
+      return compare(topic, "partitions", found, most, true, reason, remedy(description, most));
+    }
     String remedy =
-        refused
-            ? remedy(description, most)
-            : isRead
-                ? "in the settings file: topics.partitions=" + found
-                : "none needed: topics that are only written may have any number of partitions";
-    return compare(topic, "partitions", found, wanted, refused, partitionsBecause(refused), remedy);
+        isRead
+            ? "in the settings file: topics.partitions=" + found
+            : "none needed: topics that are only written may have any number of partitions";
+    int wanted = settings.topics().partitions();
+    return compare(topic, "partitions", found, wanted, false, "topics.partitions", remedy);
   }
 
   private static Optional<TopicDifference> compare(
@@ -241,15 +245,6 @@ final class TopicCheck {
     return Optional.of(
             new TopicDifference(topic.name(), setting, is, shouldBe, refused, reason, remedy))
         .filter(difference -> found != wanted);
-  }
-
-  private String partitionsBecause(boolean refused) {
-    if (!refused) {
-      return "topics.partitions";
-    }
-    return counts().size() > 1
-        ? "all topics that are read must have the same number of partitions"
-        : "topics.partitions, and a workload stays on its partition";
   }
 
   private String remedy(TopicDescription topic, int wanted) throws InterruptedException {
@@ -280,13 +275,13 @@ final class TopicCheck {
   /** Returns whether a topic has ever had a record. */
   private boolean written(TopicDescription topic) throws InterruptedException {
     Map<TopicPartition, OffsetSpec> asked = new HashMap<>();
-    topic
-        .partitions()
-        .forEach(
-            p -> asked.put(new TopicPartition(topic.name(), p.partition()), OffsetSpec.latest()));
-    Map<TopicPartition, ListOffsetsResultInfo> ends =
-        KafkaAnswers.get("list the offsets of " + topic.name(), admin.listOffsets(asked).all());
-    return ends.values().stream().anyMatch(end -> end.offset() > 0);
+    for (TopicPartitionInfo p : topic.partitions()) {
+      asked.put(new TopicPartition(topic.name(), p.partition()), OffsetSpec.latest());
+    }
+    return KafkaAnswers.get("list the offsets of " + topic.name(), admin.listOffsets(asked).all())
+        .values()
+        .stream()
+        .anyMatch(end -> end.offset() > 0);
   }
 
   private Optional<TopicDifference> replication(Topic<?> topic, int copies) {
