@@ -1,7 +1,5 @@
 package io.shardtide.cli;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.files.OutputFile;
 import java.io.Closeable;
 import java.io.IOException;
@@ -9,16 +7,10 @@ import java.nio.file.Path;
 
 /** A file with a JSON object a line, such as plans; written whole, as an {@link OutputFile}. */
 final class JsonLinesFile implements Closeable {
-  private final ObjectMapper json = new ObjectMapper();
   private final OutputFile file;
 
   JsonLinesFile(Path file) throws IOException {
     this.file = OutputFile.create(file);
-  }
-
-  /** Returns an empty line. */
-  ObjectNode newLine() {
-    return json.createObjectNode();
   }
 
   void write(Object value) throws IOException {

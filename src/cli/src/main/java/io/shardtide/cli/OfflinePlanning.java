@@ -22,7 +22,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import me.tongfei.progressbar.ProgressBar;
+import java.util.function.BiConsumer;
 
 /** Plans tasks one after another, writes the plans, and reports on them. Single-use. */
 final class OfflinePlanning {
@@ -51,50 +51,34 @@ final class OfflinePlanning {
     this.settings = settings;
   }
 
-  /** Plans tasks whose hardware has a model, and returns how many have a plan. */
-  int plan(List<WorkloadTask> tasks, Path out) throws IOException {
-    try (JsonLinesFile file = new JsonLinesFile(out);
-        ProgressBar bar = Progress.bar("Planning", tasks.size())) {
-      for (WorkloadTask task : tasks) {
-        ObjectNode line = file.newLine().put("task", task.name());
-        plan(task, line);
-        file.write(line);
-        bar.step();
-      }
-      file.complete();
-    }
-    return feasible;
-  }
-
   /**
-   * Plans tasks on each kind of hardware, which must have a model, and compares the plans.
+   * Plans tasks whose hardware has a model, and returns how many have a plan.
    *
    * @param out where plans are written; empty: nowhere
+   * @param each takes each task and what was found
    */
-  void compare(
+  int plan(
       List<WorkloadTask> tasks,
-      List<NamedHardware> hardware,
       Optional<Path> out,
-      HardwareComparison comparison)
+      LateBar bar,
+      BiConsumer<WorkloadTask, SearchResult> each)
       throws IOException {
-    try (JsonLinesFile file = out.isPresent() ? new JsonLinesFile(out.get()) : null;
-        LateBar bar = new LateBar("Planning")) {
+    try (bar;
+        JsonLinesFile file = out.isPresent() ? new JsonLinesFile(out.get()) : null) {
       long done = 0;
       for (WorkloadTask task : tasks) {
-        for (NamedHardware one : hardware) {
-          WorkloadTask moved = one.on(task);
-          ObjectNode line = JsonNodeFactory.instance.objectNode().put("task", moved.name());
-          comparison.add(moved, models.of(one.name()), plan(moved, line));
-          if (file != null) {
-            file.write(line);
-          }
-          bar.show(++done, (long) tasks.size() * hardware.size());
+        ObjectNode line = JsonNodeFactory.instance.objectNode().put("task", task.name());
+        each.accept(task, plan(task, line));
+        if (file != null) {
+          file.write(line);
         }
+        bar.show(++done, tasks.size());
       }
       if (file != null) {
         file.complete();
       }
     }
+    return feasible;
   }
 
   private SearchResult plan(WorkloadTask task, ObjectNode line) {

@@ -41,7 +41,7 @@ final class OfflinePrediction {
     List<GivenPlan> given = read(tasks, plans);
     try (JsonLinesFile file = new JsonLinesFile(out)) {
       for (GivenPlan plan : given) {
-        ObjectNode line = file.newLine().put("task", plan.workload().name());
+        ObjectNode line = JsonNodeFactory.instance.objectNode().put("task", plan.workload().name());
         predict(plan.workload(), plan.shards(), line);
         file.write(line);
       }

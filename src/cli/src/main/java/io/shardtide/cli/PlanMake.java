@@ -54,20 +54,26 @@ final class PlanMake extends OfflinePlan {
     try (PlanModels models = models(hardware.isGiven())) {
       OfflinePlanning planning = new OfflinePlanning(models, settings);
       if (hardware.isGiven()) {
-        return compare(planning, hardware.with(models));
+        return compare(planning, models);
       }
       List<WorkloadTask> workloads =
           workloads(workload -> models.of(workload.cluster().hardware()));
-      int feasible = planning.plan(workloads, out);
+      int feasible =
+          planning.plan(workloads, Optional.of(out), on.bar("Planning"), (of, found) -> {});
       planning.report(on, workloads.size(), out);
       return feasible > 0 ? 0 : 1;
     }
   }
 
-  private int compare(OfflinePlanning planning, List<NamedHardware> all) throws IOException {
+  private int compare(OfflinePlanning planning, PlanModels models) throws IOException {
+    List<NamedHardware> all = hardware.with(models);
     List<WorkloadTask> workloads = workloads(workload -> all.forEach(one -> one.check(workload)));
     HardwareComparison comparison = new HardwareComparison(hardware.mustFit());
-    planning.compare(workloads, all, Optional.ofNullable(out), comparison);
+    planning.plan(
+        workloads.stream().flatMap(of -> all.stream().map(one -> one.on(of))).toList(),
+        Optional.ofNullable(out),
+        on.bar("Planning"),
+        (of, found) -> comparison.add(of, models.of(of.cluster().hardware()), found));
     planning.printWarnings(on);
     comparison.print(on);
     return comparison.reportMustFit(on) ? 0 : 1;

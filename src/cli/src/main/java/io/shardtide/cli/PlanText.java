@@ -77,14 +77,19 @@ final class PlanText {
             ? "answered in %.0f ms, ".formatted(answerMillis.getAsDouble())
             : "";
     cost(out, plan, previous, answered + search(plan));
-    tables(out, plan, FEW);
+    tables(out, plan, FEW, table -> true);
     devices(out, plan, memory);
-    moves(out, plan, memory, FEW);
+    moves(out, plan, memory, FEW, table -> true);
     return out.toString();
   }
 
-  /** Returns a plan and the records that led to it. */
-  String why(PlanProvenance provenance) {
+  /**
+   * Returns a plan and the records that led to it.
+   *
+   * @param table the only table whose shards, decision and moves are shown; empty: all tables
+   */
+  String why(PlanProvenance provenance, Optional<String> table) {
+    Predicate<String> isShown = name -> table.isEmpty() || table.get().equals(name);
     Printed out = new Printed(ansi);
     ShardingPlan plan = provenance.plan();
     Optional<UsableMemory> memory = provenance.cluster().map(ClusterSpec::usableMemory);
@@ -107,9 +112,9 @@ final class PlanText {
     events(out, provenance);
     predictions(out, provenance);
     settings(out, plan);
-    tables(out, plan, Printed.SHOWN);
-    out.table(new ShardTexts(plan).layout(), Printed.SHOWN);
-    moves(out, plan, memory, Printed.SHOWN);
+    tables(out, plan, Printed.SHOWN, isShown);
+    out.table(new ShardTexts(plan).layout(isShown), Printed.SHOWN);
+    moves(out, plan, memory, Printed.SHOWN, isShown);
     if (!provenance.shared().isEmpty()) {
       out.line(
           "  placed together by constraints, so that no split, kind or move of one is explained:");
@@ -208,10 +213,13 @@ final class PlanText {
   }
 
   /** Adds how tables are sharded, what was decided, and what that saves. */
-  private static void tables(Printed out, ShardingPlan plan, int most) {
+  private static void tables(Printed out, ShardingPlan plan, int most, Predicate<String> isShown) {
     ShardTexts texts = new ShardTexts(plan);
     out.line("  tables: %s", texts.kinds());
-    List<Explanation> explanations = plan.prediction().insight().explanations();
+    List<Explanation> explanations =
+        plan.prediction().insight().explanations().stream()
+            .filter(of -> isShown.test(of.table()))
+            .toList();
     if (!explanations.isEmpty()) {
       out.table(
           new Table<>(explanations)
@@ -263,7 +271,11 @@ final class PlanText {
 
   /** Adds what moves from the running plan, in the order in which it can. */
   private static void moves(
-      Printed out, ShardingPlan plan, Optional<UsableMemory> memory, int most) {
+      Printed out,
+      ShardingPlan plan,
+      Optional<UsableMemory> memory,
+      int most,
+      Predicate<String> isShown) {
     if (plan.origin().previousPlanId().isEmpty()) {
       return;
     }
@@ -282,7 +294,10 @@ final class PlanText {
       List<Transfer> moves = plan.transition().moves();
       out.line("  %s", ShardTexts.waves(plan, memory));
       out.table(
-          new Table<>(order)
+          new Table<>(
+                  order.stream()
+                      .filter(step -> isShown.test(moves.get(step.move()).table()))
+                      .toList())
               .left("table", step -> moves.get(step.move()).table())
               .left("part", step -> texts.part(moves.get(step.move())))
               .left("route", step -> ShardTexts.route(moves.get(step.move()), step.stage()))

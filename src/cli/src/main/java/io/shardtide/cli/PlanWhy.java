@@ -1,13 +1,18 @@
 package io.shardtide.cli;
 
+import io.shardtide.plan.Shard;
 import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.PlanProvenance;
 import io.shardtide.replay.ProvenanceCollector;
+import io.shardtide.workload.CanonicalHash;
+import io.shardtide.workload.Names;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
@@ -39,6 +44,12 @@ final class PlanWhy implements Callable<Integer> {
       paramLabel = "G",
       description = "Of a workload: the last plan of this generation, instead of the latest.")
   private Long generation;
+
+  @Option(
+      names = "--table",
+      paramLabel = "NAME",
+      description = "Of all tables: only where and why this one is. With -o json, all are there.")
+  private String table;
 
   @Option(names = "--log", paramLabel = "DIR", description = LogOption.EXPORTED)
   private Path folder;
@@ -72,8 +83,19 @@ final class PlanWhy implements Callable<Integer> {
     }
     PlanProvenance provenance =
         log.read(folder, Optional.ofNullable(of.workload), log.bar("Reading"), this::explain);
+    Set<String> tables =
+        provenance.plan().shards().stream().map(Shard::table).collect(Collectors.toSet());
+    if (table != null && !tables.contains(table)) {
+      throw log.wrong(
+          "--table must be a table of plan %s, got %s%s"
+              .formatted(
+                  CanonicalHash.shown(provenance.plan().planId()),
+                  Names.quote(table),
+                  UsageErrors.hint(table, tables)));
+    }
     PlanText text = new PlanText(Ansi.AUTO, id -> provenance.simulated().orElse(false));
-    log.print(ProvenanceJson.of(provenance), () -> text.why(provenance));
+    log.print(
+        ProvenanceJson.of(provenance), () -> text.why(provenance, Optional.ofNullable(table)));
     return 0;
   }
 }

@@ -4,7 +4,9 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.Optional;
 import java.util.function.Consumer;
+import me.tongfei.progressbar.ConsoleProgressBarConsumer;
 import me.tongfei.progressbar.DefaultProgressBarRenderer;
+import me.tongfei.progressbar.DelegatingProgressBarConsumer;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
@@ -42,6 +44,10 @@ final class Progress {
         .setInitialMax(steps)
         // A pipe or a log gets a line now and then, not twenty a second.
         .setUpdateIntervalMillis(terminal ? 100 : 5_000)
+        .setConsumer(
+            terminal
+                ? new ConsoleProgressBarConsumer(System.err)
+                : new DelegatingProgressBarConsumer(System.err::println))
         .setRenderer(new Renderer());
   }
 

@@ -28,6 +28,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -98,9 +99,10 @@ final class ShardTexts {
   private record Placed(String table, String sharded, Region region, String rows, String devices) {}
 
   /** Returns a table of where tables are, a row for each range of columns; whole tables last. */
-  Table<?> layout() {
+  Table<?> layout(Predicate<String> isShown) {
     return new Table<>(
             ofTable.values().stream()
+                .filter(shards -> isShown.test(shards.get(0).table()))
                 .sorted(
                     Comparator.comparing(
                         shards -> shards.size() == 1 && kind(shards) == ShardKind.TABLE_WISE))

@@ -5,6 +5,7 @@ import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.VersionedPrediction;
+import io.shardtide.plan.InfeasibleWorkload;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.workload.ClusterSpec;
@@ -110,12 +111,21 @@ public final class ProvenanceCollector {
           }
         });
     if (found[0] == null) {
+      for (InfeasibleWorkload of : records.all(RecordKind.INFEASIBLE, of -> true)) {
+        if (of.workloadId().equals(workloadId)
+            && of.expected().isEmpty()
+            && OptionalLong.of(of.generation()).equals(generation)) {
+          throw new RefusedException(
+              "Generation %d of workload %s %s. The plan before it stays"
+                  .formatted(of.generation(), Names.quote(workloadId), of.shortfall().describe()));
+        }
+      }
       throw new RefusedException(
-          "No plan of workload %s%s is recorded, found %,d plans of it"
+          "No plan of workload %s%s is recorded%s"
               .formatted(
                   Names.quote(workloadId),
                   generation.isPresent() ? " for generation " + generation.getAsLong() : "",
-                  count[0]));
+                  count[0] == 0 ? "" : ", found %,d plans of it".formatted(count[0])));
     }
     return collect(records, found[0]);
   }

@@ -230,6 +230,10 @@ class PlanTextTest {
   }
 
   private static String why(List<SharedDevices> shared) {
+    return why(shared, Optional.empty());
+  }
+
+  private static String why(List<SharedDevices> shared, Optional<String> table) {
     return new PlanText(Ansi.OFF, modelId -> true)
         .why(
             new PlanProvenance(
@@ -242,7 +246,16 @@ class PlanTextTest {
                 shared,
                 List.of(),
                 List.of(),
-                Optional.of(true)));
+                Optional.of(true)),
+            table);
+  }
+
+  @Test
+  void of_one_table_there_is_its_place_and_its_decision() {
+    String table = Samples.plan().shards().get(0).table();
+    String row = "\n    " + table + " ";
+    assertThat(why(List.of(), Optional.of(table))).contains(row).isEqualTo(why(List.of()));
+    assertThat(why(List.of(), Optional.of("another"))).contains("tables: ").doesNotContain(row);
   }
 
   @Test
