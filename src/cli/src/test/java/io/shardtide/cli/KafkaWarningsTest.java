@@ -13,6 +13,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class KafkaWarningsTest {
@@ -27,6 +28,12 @@ class KafkaWarningsTest {
     Logger source = context.getLogger(logger);
     return filter.decide(new LoggingEvent("x", source, Level.ERROR, message, error, new Object[0]))
         == FilterReply.DENY;
+  }
+
+  /** Tests of commands run in this process. */
+  @BeforeEach
+  void noCommandRuns() {
+    KafkaWarnings.of(Optional.empty());
   }
 
   @Test
