@@ -8,6 +8,7 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.growth.GrowthStep;
 import io.shardtide.learn.FeedbackStep;
 import io.shardtide.learn.RetrainingRun;
+import io.shardtide.log.DaemonThreads;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.step.PlanningStep;
 import io.shardtide.step.WorkloadStep;
@@ -21,7 +22,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.streams.CloseOptions;
@@ -188,12 +191,17 @@ public class PlannerService implements AutoCloseable {
     // Leaving the group hands the partitions over at once; staying would keep them until the
     // session times out.
     CloseOptions leave =
-        CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP);
+        CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP)
+            .withTimeout(CLOSE_TIMEOUT);
     closing.countDown();
     abandoned.close();
-    // All begin to close before the first is waited for: each may wait for a fetch to return.
-    streams.forEach(s -> s.close(leave.withTimeout(Duration.ZERO)));
-    streams.forEach(s -> s.close(leave.withTimeout(CLOSE_TIMEOUT)));
+    // At the same time: each waits for a fetch to return.
+    Executor closers = task -> DaemonThreads.named("closing").newThread(task).start();
+    CompletableFuture.allOf(
+            streams.stream()
+                .map(s -> CompletableFuture.runAsync(() -> s.close(leave), closers))
+                .toArray(CompletableFuture[]::new))
+        .join();
     threads.close();
     subscriber.ifPresent(ModelSubscriber::close);
     binders.forEach(KafkaStreamsMetrics::close);
