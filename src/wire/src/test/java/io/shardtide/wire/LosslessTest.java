@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.apache.avro.AvroRuntimeException;
 import org.apache.avro.Schema;
@@ -12,6 +13,8 @@ import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.io.DatumReader;
 import org.apache.avro.io.DecoderFactory;
 import org.apache.avro.specific.SpecificData;
+import org.apache.avro.specific.SpecificDatumReader;
+import org.apache.avro.specific.SpecificRecord;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -65,6 +68,24 @@ class LosslessTest {
       throws IOException {
     for (Schema earlier : StoreSerdes.released(codec.avroType().getSimpleName())) {
       assertAllAreTold(SpecificData.getForClass(codec.avroType()), codec.schema(), earlier);
+    }
+  }
+
+  /** The text form of every record: what export writes, and commands print as JSON. */
+  @ParameterizedTest
+  @MethodSource("codecs")
+  <A extends SpecificRecord> void a_record_is_read_from_its_line_of_json(Codec<?, A> codec)
+      throws IOException {
+    JsonLines<A, A> lines =
+        new JsonLines<>(
+            new Codec<>(codec.avroType(), UnaryOperator.identity(), UnaryOperator.identity()));
+    Schema schema = codec.schema();
+    DatumReader<A> reader =
+        new SpecificDatumReader<>(schema, schema, SpecificData.getForClass(codec.avroType()));
+    for (int seed = 0; seed < DRAWN; seed++) {
+      byte[] drawn = SmallRecords.bytes(schema, new SmallRecords(seed).draw(schema));
+      A record = reader.read(null, DecoderFactory.get().binaryDecoder(drawn, null));
+      assertThat(lines.read(lines.write(record))).isEqualTo(record);
     }
   }
 
