@@ -39,7 +39,6 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Properties;
 import java.util.UUID;
-import java.util.concurrent.CountDownLatch;
 import java.util.stream.Stream;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -95,19 +94,10 @@ public final class PoolLog implements AutoCloseable {
     PlainPredictors predictors = new PlainPredictors();
     predictors.takeOver(BUNDLE);
     PlannerMetrics metrics = PlannerMetrics.unread();
-    RegistryRetry retry =
-        new RegistryRetry(
-            TopologyName.WORKLOAD, Duration.ZERO, new CountDownLatch(1), (topology, reason) -> {});
     TopologyTestDriver workload =
         driver(
             "workload",
-            new Skeleton(
-                    TopologyName.WORKLOAD,
-                    registry,
-                    topics,
-                    metrics,
-                    retry,
-                    new FailedAttempts(System::nanoTime))
+            TopologyFixture.skeleton(TopologyName.WORKLOAD, registry, topics, metrics)
                 .topology(
                     skeleton ->
                         new WorkloadTopology(
@@ -115,13 +105,7 @@ public final class PoolLog implements AutoCloseable {
     TopologyTestDriver planning =
         driver(
             "planning",
-            new Skeleton(
-                    TopologyName.PLANNING,
-                    registry,
-                    topics,
-                    metrics,
-                    retry,
-                    new FailedAttempts(System::nanoTime))
+            TopologyFixture.skeleton(TopologyName.PLANNING, registry, topics, metrics)
                 .topology(
                     skeleton ->
                         new PlanningTopology(
@@ -134,13 +118,7 @@ public final class PoolLog implements AutoCloseable {
     curves =
         driver(
             "curves",
-            new Skeleton(
-                    TopologyName.CURVES,
-                    registry,
-                    topics,
-                    metrics,
-                    retry,
-                    new FailedAttempts(System::nanoTime))
+            TopologyFixture.skeleton(TopologyName.CURVES, registry, topics, metrics)
                 .topology(
                     skeleton ->
                         new CurvesTopology(
@@ -151,13 +129,7 @@ public final class PoolLog implements AutoCloseable {
     pool =
         driver(
             "pool",
-            new Skeleton(
-                    TopologyName.POOL,
-                    registry,
-                    topics,
-                    metrics,
-                    retry,
-                    new FailedAttempts(System::nanoTime))
+            TopologyFixture.skeleton(TopologyName.POOL, registry, topics, metrics)
                 .topology(
                     skeleton ->
                         new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));

@@ -53,13 +53,8 @@ class CurrentPredictionsTest {
     properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
     driver =
         new TopologyTestDriver(
-            new Skeleton(
-                    TopologyName.WORKLOAD,
-                    registry,
-                    topics,
-                    PlannerMetrics.unread(),
-                    TopologyFixture.noRetry(),
-                    new FailedAttempts(System::nanoTime))
+            TopologyFixture.skeleton(
+                    TopologyName.WORKLOAD, registry, topics, PlannerMetrics.unread())
                 .topology(
                     skeleton ->
                         new WorkloadTopology(

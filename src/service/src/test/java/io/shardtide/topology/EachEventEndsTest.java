@@ -166,17 +166,10 @@ class EachEventEndsTest {
             }
           };
       PlannerMetrics metrics = PlannerMetrics.unread();
-      RegistryRetry retry = TopologyFixture.noRetry();
       start(
           state,
           TopologyName.WORKLOAD,
-          new Skeleton(
-                  TopologyName.WORKLOAD,
-                  registry,
-                  topics,
-                  metrics,
-                  retry,
-                  new FailedAttempts(System::nanoTime))
+          TopologyFixture.skeleton(TopologyName.WORKLOAD, registry, topics, metrics)
               .topology(
                   skeleton ->
                       faults.in(
@@ -184,13 +177,7 @@ class EachEventEndsTest {
       start(
           state,
           TopologyName.PLANNING,
-          new Skeleton(
-                  TopologyName.PLANNING,
-                  registry,
-                  topics,
-                  metrics,
-                  retry,
-                  new FailedAttempts(System::nanoTime))
+          TopologyFixture.skeleton(TopologyName.PLANNING, registry, topics, metrics)
               .topology(
                   skeleton ->
                       faults.in(
@@ -204,13 +191,7 @@ class EachEventEndsTest {
       start(
           state,
           TopologyName.GROWTH,
-          new Skeleton(
-                  TopologyName.GROWTH,
-                  registry,
-                  topics,
-                  metrics,
-                  retry,
-                  new FailedAttempts(System::nanoTime))
+          TopologyFixture.skeleton(TopologyName.GROWTH, registry, topics, metrics)
               .topology(
                   skeleton ->
                       faults.in(

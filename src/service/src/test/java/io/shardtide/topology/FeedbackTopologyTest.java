@@ -81,13 +81,8 @@ class FeedbackTopologyTest {
     properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
     driver =
         new TopologyTestDriver(
-            new Skeleton(
-                    TopologyName.FEEDBACK,
-                    registry,
-                    topics,
-                    new PlannerMetrics(meters),
-                    TopologyFixture.noRetry(),
-                    new FailedAttempts(System::nanoTime))
+            TopologyFixture.skeleton(
+                    TopologyName.FEEDBACK, registry, topics, new PlannerMetrics(meters))
                 .topology(
                     skeleton ->
                         new FeedbackTopology(

@@ -69,13 +69,8 @@ class GrowthTopologyTest {
     properties.put(StreamsConfig.STATE_DIR_CONFIG, state.toString());
     driver =
         new TopologyTestDriver(
-            new Skeleton(
-                    TopologyName.GROWTH,
-                    registry,
-                    topics,
-                    new PlannerMetrics(meters),
-                    TopologyFixture.noRetry(),
-                    new FailedAttempts(System::nanoTime))
+            TopologyFixture.skeleton(
+                    TopologyName.GROWTH, registry, topics, new PlannerMetrics(meters))
                 .topology(
                     skeleton ->
                         new GrowthTopology(skeleton, new GrowthStep(CapacityPolicy.DEFAULTS))),

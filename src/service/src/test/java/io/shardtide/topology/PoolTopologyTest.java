@@ -108,13 +108,7 @@ class PoolTopologyTest extends TopologyFixture {
     curves =
         driver(
             "curves",
-            new Skeleton(
-                    TopologyName.CURVES,
-                    registry,
-                    topics,
-                    PlannerMetrics.unread(),
-                    TopologyFixture.noRetry(),
-                    new FailedAttempts(System::nanoTime))
+            TopologyFixture.skeleton(TopologyName.CURVES, registry, topics, PlannerMetrics.unread())
                 .topology(
                     skeleton ->
                         new CurvesTopology(
@@ -128,13 +122,7 @@ class PoolTopologyTest extends TopologyFixture {
     pool =
         driver(
             "pool",
-            new Skeleton(
-                    TopologyName.POOL,
-                    registry,
-                    topics,
-                    PlannerMetrics.unread(),
-                    TopologyFixture.noRetry(),
-                    new FailedAttempts(System::nanoTime))
+            TopologyFixture.skeleton(TopologyName.POOL, registry, topics, PlannerMetrics.unread())
                 .topology(
                     skeleton ->
                         new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));

@@ -218,30 +218,17 @@ class QuarantineTest {
   private Built build(TopologyName name, Faults faults) {
     SimpleMeterRegistry meters = new SimpleMeterRegistry();
     PlannerMetrics metrics = new PlannerMetrics(meters);
-    RegistryRetry retry = TopologyFixture.noRetry();
     Topology topology =
         switch (name) {
           case WORKLOAD ->
-              new Skeleton(
-                      TopologyName.WORKLOAD,
-                      registry,
-                      topics,
-                      metrics,
-                      retry,
-                      new FailedAttempts(System::nanoTime))
+              TopologyFixture.skeleton(TopologyName.WORKLOAD, registry, topics, metrics)
                   .topology(
                       skeleton ->
                           faults.in(
                               new WorkloadTopology(
                                   skeleton, new WorkloadStep(predictors), predictors::changes)));
           case PLANNING ->
-              new Skeleton(
-                      TopologyName.PLANNING,
-                      registry,
-                      topics,
-                      metrics,
-                      retry,
-                      new FailedAttempts(System::nanoTime))
+              TopologyFixture.skeleton(TopologyName.PLANNING, registry, topics, metrics)
                   .topology(
                       skeleton ->
                           faults.in(
@@ -253,26 +240,14 @@ class QuarantineTest {
                                   jobs::add,
                                   System::nanoTime)));
           case FEEDBACK ->
-              new Skeleton(
-                      TopologyName.FEEDBACK,
-                      registry,
-                      topics,
-                      metrics,
-                      retry,
-                      new FailedAttempts(System::nanoTime))
+              TopologyFixture.skeleton(TopologyName.FEEDBACK, registry, topics, metrics)
                   .topology(
                       skeleton ->
                           faults.in(
                               new FeedbackTopology(
                                   skeleton, new FeedbackStep(modelId -> false), () -> 0)));
           case TRAINING ->
-              new Skeleton(
-                      TopologyName.TRAINING,
-                      registry,
-                      topics,
-                      metrics,
-                      retry,
-                      new FailedAttempts(System::nanoTime))
+              TopologyFixture.skeleton(TopologyName.TRAINING, registry, topics, metrics)
                   .topology(
                       skeleton ->
                           faults.in(
@@ -287,13 +262,7 @@ class QuarantineTest {
                                   jobs::add,
                                   () -> 0)));
           case CURVES ->
-              new Skeleton(
-                      TopologyName.CURVES,
-                      registry,
-                      topics,
-                      metrics,
-                      retry,
-                      new FailedAttempts(System::nanoTime))
+              TopologyFixture.skeleton(TopologyName.CURVES, registry, topics, metrics)
                   .topology(
                       skeleton ->
                           faults.in(
@@ -303,25 +272,13 @@ class QuarantineTest {
                                   predictors::changes,
                                   jobs::add)));
           case POOL ->
-              new Skeleton(
-                      TopologyName.POOL,
-                      registry,
-                      topics,
-                      metrics,
-                      retry,
-                      new FailedAttempts(System::nanoTime))
+              TopologyFixture.skeleton(TopologyName.POOL, registry, topics, metrics)
                   .topology(
                       skeleton ->
                           faults.in(
                               new PoolTopology(skeleton, new PoolStep(AllocationPolicy.DEFAULTS))));
           case GROWTH ->
-              new Skeleton(
-                      TopologyName.GROWTH,
-                      registry,
-                      topics,
-                      metrics,
-                      retry,
-                      new FailedAttempts(System::nanoTime))
+              TopologyFixture.skeleton(TopologyName.GROWTH, registry, topics, metrics)
                   .topology(
                       skeleton ->
                           faults.in(

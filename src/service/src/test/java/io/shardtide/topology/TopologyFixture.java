@@ -124,6 +124,13 @@ abstract class TopologyFixture {
         TopologyName.WORKLOAD, Duration.ZERO, new CountDownLatch(1), (topology, reason) -> {});
   }
 
+  /** Returns what topologies have in common, without retries. */
+  static Skeleton skeleton(
+      TopologyName name, Registry registry, Topics topics, PlannerMetrics metrics) {
+    return new Skeleton(
+        name, registry, topics, metrics, noRetry(), new FailedAttempts(System::nanoTime));
+  }
+
   /** Returns a step that plans each generation, at the same time and in no time. */
   static PlanningStep planning(PlainPredictors predictors) {
     return new PlanningStep(
@@ -144,26 +151,14 @@ abstract class TopologyFixture {
   }
 
   Topology workloadTopology() {
-    return new Skeleton(
-            TopologyName.WORKLOAD,
-            registry,
-            topics,
-            PlannerMetrics.unread(),
-            noRetry(),
-            new FailedAttempts(System::nanoTime))
+    return skeleton(TopologyName.WORKLOAD, registry, topics, PlannerMetrics.unread())
         .topology(
             skeleton ->
                 faults.in(new WorkloadTopology(skeleton, new WorkloadStep(predictors), models())));
   }
 
   Topology planningTopology() {
-    return new Skeleton(
-            TopologyName.PLANNING,
-            registry,
-            topics,
-            metrics,
-            noRetry(),
-            new FailedAttempts(System::nanoTime))
+    return skeleton(TopologyName.PLANNING, registry, topics, metrics)
         .topology(
             skeleton ->
                 faults.in(

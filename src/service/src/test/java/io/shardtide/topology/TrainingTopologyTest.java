@@ -92,13 +92,8 @@ class TrainingTopologyTest {
             Retraining::retrain, TensorFlowTowers::new, policy, InstantSource.fixed(Fixtures.TIME));
     driver =
         new TopologyTestDriver(
-            new Skeleton(
-                    TopologyName.TRAINING,
-                    registry,
-                    topics,
-                    PlannerMetrics.unread(),
-                    TopologyFixture.noRetry(),
-                    new FailedAttempts(System::nanoTime))
+            TopologyFixture.skeleton(
+                    TopologyName.TRAINING, registry, topics, PlannerMetrics.unread())
                 .topology(
                     skeleton ->
                         new TrainingTopology(
