@@ -16,6 +16,7 @@ import io.shardtide.log.TopicReader;
 import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.MalformedRecordException;
 import io.shardtide.replay.RecordKind;
+import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
 import io.shardtide.wire.Topic;
@@ -43,7 +44,6 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.clients.producer.ProducerRecord;
-import org.apache.kafka.clients.producer.internals.BuiltInPartitioner;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.AuthorizationException;
@@ -166,8 +166,7 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
             .toList();
     int partitions = own.get(0).size();
     if (own.stream().allMatch(of -> of.size() == partitions)) {
-      int kept =
-          BuiltInPartitioner.partitionForKey(key.getBytes(StandardCharsets.UTF_8), partitions);
+      int kept = RecordDecoder.partition(key.getBytes(StandardCharsets.UTF_8), partitions);
       own.forEach(of -> of.keySet().removeIf(partition -> partition.partition() != kept));
     }
   }

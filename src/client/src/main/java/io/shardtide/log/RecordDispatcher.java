@@ -1,7 +1,5 @@
 package io.shardtide.log;
 
-import static org.apache.kafka.clients.producer.internals.BuiltInPartitioner.partitionForKey;
-
 import io.shardtide.wire.Decoded;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Topic;
@@ -85,7 +83,7 @@ final class RecordDispatcher {
 
   /** Returns those of all partitions of a topic, in their order, that can have such records. */
   List<TopicPartition> withKey(List<TopicPartition> all) {
-    return key.map(of -> List.of(all.get(partitionForKey(of, all.size())))).orElse(all);
+    return key.map(of -> List.of(all.get(RecordDecoder.partition(of, all.size())))).orElse(all);
   }
 
   long undecodableRecords() {

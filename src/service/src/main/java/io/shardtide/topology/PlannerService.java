@@ -224,16 +224,16 @@ public class PlannerService implements AutoCloseable {
         () -> {
           try (Admin admin = KafkaAnswers.admin(settings)) {
             // Fails within seconds if the cluster is unavailable; other requests wait longer.
-            KafkaAnswers.cluster(admin).nodes().get();
+            String clusterId = KafkaAnswers.cluster(admin).clusterId().get();
             // Before topics are created: the cluster may be the wrong one.
-            StateCheck.stateDirectory(admin, settings);
+            StateCheck.stateDirectory(clusterId, settings);
             TopicCheck checked = TopicCheck.run(admin, settings);
             StateCheck.changelogs(admin, settings);
             Optional<CheckResult> lost = OffsetsCheck.find(admin, settings);
             if (lost.isPresent()) {
               throw new IllegalStateException(lost.get().text());
             }
-            StateCheck.mark(admin, settings);
+            StateCheck.mark(clusterId, settings);
             if (!checked.harmless().isEmpty()) {
               log.warn(
                   "Topics or limits differ from what is expected, harmlessly:\n{}",

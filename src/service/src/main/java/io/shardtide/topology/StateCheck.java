@@ -36,14 +36,13 @@ final class StateCheck {
   /**
    * Checks that the state directory is this cluster's and of these topics, if it is of any.
    *
-   * @param admin client; the caller closes it
+   * @param clusterId id of the cluster
    * @param settings settings of the planner
    * @throws IllegalStateException if the state directory is of another cluster or of other topics
    */
-  static void stateDirectory(Admin admin, ServiceSettings settings)
-      throws InterruptedException, ExecutionException {
+  static void stateDirectory(String clusterId, ServiceSettings settings) {
     try {
-      sameState(admin.describeCluster().clusterId().get(), settings);
+      sameState(clusterId, settings);
     } catch (IOException e) {
       // Health and Kafka Streams say what is wrong with the directory.
       log.warn("{} cannot be checked: {}", file(settings), e.toString());
@@ -54,12 +53,10 @@ final class StateCheck {
    * Marks a new state directory as this cluster's and of these topics. Not before all checks: a
    * start that is refused stores nothing.
    *
-   * @param admin client; the caller closes it
+   * @param clusterId id of the cluster
    * @param settings settings of the planner
    */
-  static void mark(Admin admin, ServiceSettings settings)
-      throws InterruptedException, ExecutionException {
-    String clusterId = admin.describeCluster().clusterId().get();
+  static void mark(String clusterId, ServiceSettings settings) {
     Path file = file(settings);
     try {
       if (!Files.exists(file)) {

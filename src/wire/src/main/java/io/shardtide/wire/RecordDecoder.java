@@ -86,10 +86,15 @@ public final class RecordDecoder<V> {
   }
 
   /**
-   * As Kafka's Java clients choose it: the records of a key are in order on one partition alone.
+   * Returns the partition of a key, as Kafka's Java clients choose it: the records of a key are in
+   * order on it alone.
    */
+  public static int partition(byte[] key, int partitions) {
+    return Utils.toPositive(Utils.murmur2(key)) % partitions;
+  }
+
   private static void requirePartition(SourcePosition source, byte[] key, int partitions) {
-    int expected = Utils.toPositive(Utils.murmur2(key)) % partitions;
+    int expected = partition(key, partitions);
     if (source.partition() != expected) {
       throw RejectionReason.WRONG_PARTITION.failure(
           "The record must be on partition %d of %d, which Kafka's Java clients choose by the murmur2 hash of its key, got partition %d. With librdkafka, set partitioner=murmur2_random, and send it again"
