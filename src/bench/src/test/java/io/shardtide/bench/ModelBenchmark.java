@@ -1,5 +1,6 @@
 package io.shardtide.bench;
 
+import io.shardtide.cost.AddedMs;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
@@ -99,7 +100,7 @@ public class ModelBenchmark {
       for (int s = 0; s <= d % 10; s++) {
         int width = TableSpec.COLUMN_UNIT * (1 + (d + s) % (COLUMNS / TableSpec.COLUMN_UNIT));
         float[] tower = predictions.get((d + 7 * s) % TABLES).tower(width);
-        TowerSums.add(sums[d], evaluator.addend(tower, false, Float.BYTES));
+        TowerSums.add(sums[d], evaluator.addend(tower, false, Float.BYTES, AddedMs.NONE));
         elements[d] += (double) width * BATCH_SIZE;
       }
     }

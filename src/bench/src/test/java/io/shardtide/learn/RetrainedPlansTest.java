@@ -3,6 +3,7 @@ package io.shardtide.learn;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.bench.SyntheticTables;
+import io.shardtide.cost.AddedMs;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostSample;
@@ -242,7 +243,7 @@ class RetrainedPlansTest {
     return IntStream.range(0, DEVICES)
         .mapToDouble(
             d -> {
-              double[] sum = new double[before.towerSize()];
+              double[] sum = new double[before.sumSize()];
               double unchangedMs = 0;
               double driftedMs = 0;
               for (TableSpec shard : plan.shards(d)) {
@@ -259,6 +260,8 @@ class RetrainedPlansTest {
 
   private double[] tower(TableSpec shard) {
     TablePrediction prediction = towers.predict(List.of(shard), cluster.batchSize()).get(0);
-    return TowerSums.exact(prediction.tower(shard.columns()));
+    return before
+        .evaluator()
+        .addend(prediction.tower(shard.columns()), false, shard.bytesPerElement(), AddedMs.NONE);
   }
 }

@@ -19,6 +19,7 @@ public final class CostEvaluator {
   private final float[] headInput;
   private final int headOutputs;
   private final int towerSize;
+  private final int segmentSize;
   private final boolean hasGroups;
 
   /** Milliseconds of the terms of a launch, forward alone. */
@@ -41,6 +42,7 @@ public final class CostEvaluator {
     this.risk = risk;
     headOutputs = bundle.headOutputs();
     towerSize = bundle.towerSize();
+    segmentSize = bundle.segmentSize();
     hasGroups = bundle.launches().isPresent();
     bundle
         .launches()
@@ -70,18 +72,19 @@ public final class CostEvaluator {
   }
 
   /**
-   * Returns what a shard adds to the sum of its device: its tower's output, rounded by {@link
-   * TowerSums#exact}, in the place of its launch group.
+   * Returns what a shard adds to the sum of its device: its tower's output and what it adds beside
+   * it, rounded by {@link TowerSums#exact}, in the place of its launch group.
    *
    * @param tower the tower's output
    * @param replicated whether each device has a copy
    * @param weightBytes bytes of an element of the weights
+   * @param added what the shard adds beside its tower's output
    */
-  public double[] addend(float[] tower, boolean replicated, double weightBytes) {
+  public double[] addend(float[] tower, boolean replicated, double weightBytes, AddedMs added) {
     double[] addend = new double[sumSize()];
-    double[] exact = TowerSums.exact(tower);
-    int group = hasGroups ? LaunchGroups.of(replicated, weightBytes) : 0;
-    System.arraycopy(exact, 0, addend, group * exact.length, exact.length);
+    int at = (hasGroups ? LaunchGroups.of(replicated, weightBytes) : 0) * segmentSize;
+    System.arraycopy(TowerSums.exact(tower), 0, addend, at, tower.length);
+    added.write(addend, at + towerSize);
     return addend;
   }
 
@@ -98,8 +101,7 @@ public final class CostEvaluator {
   /**
    * Predicts the computation of a device, forward and backward, in milliseconds.
    *
-   * @param towerSum sum of {@link TowerSums#exact} over the device's shards, of which there is at
-   *     least one
+   * @param towerSum sum of {@link #addend} over the device's shards, of which there is at least one
    */
   public double computeMs(double[] towerSum) {
     double ms = 0;
@@ -115,17 +117,18 @@ public final class CostEvaluator {
   }
 
   /**
-   * Predicts the computation of one launch group of a device, in milliseconds; 0 of a group without
-   * shards.
+   * Predicts the computation of one launch group of a device, in milliseconds; of a group without
+   * shards, what is added to it beside them.
    *
    * @param sums sums of towers of many devices, one after another
    * @param at where the device's begin
    * @param group the group, 0 to below {@link #launchGroups}
    */
   public double groupMs(double[] sums, int at, int group) {
-    double ms = groupMs(sums, at + group * towerSize, group, components);
+    int from = at + group * segmentSize;
+    double ms = groupMs(sums, from, group, components) + AddedMs.ms(sums, from + towerSize);
     if (risk != 0 && bundle.isFineTuned()) {
-      ms += risk * sums[at + (group + 1) * towerSize - 1];
+      ms += risk * sums[from + towerSize - 1];
     }
     return ms;
   }
@@ -136,23 +139,20 @@ public final class CostEvaluator {
    * @param tower the tower's output for the whole table
    */
   public double aloneMs(TableSpec table, float[] tower) {
-    return computeMs(addend(tower, false, table.bytesPerElement()));
+    return computeMs(addend(tower, false, table.bytesPerElement(), AddedMs.NONE));
   }
 
   /** Predicts the forward computation of a device in milliseconds; see {@link #computeMs}. */
   public double forwardComputeMs(double[] towerSum) {
-    return computeMs(towerSum, components / 2);
-  }
-
-  /** Predicts the first latency components: those of the forward pass, or all. */
-  private double computeMs(double[] towerSum, int to) {
     double ms = 0;
     for (int group = 0; group < launchGroups(); group++) {
-      ms += groupMs(towerSum, group * towerSize, group, to);
+      int from = group * segmentSize;
+      ms += groupMs(towerSum, from, group, components / 2) + towerSum[from + towerSize];
     }
     return ms;
   }
 
+  /** Predicts the first latency components of a group: those of the forward pass, or all. */
   private double groupMs(double[] sums, int at, int group, int to) {
     if (!hasGroups) {
       evaluations++;

@@ -168,7 +168,9 @@ public record Evaluation(
     shapes.forEach(
         (shard, shape) ->
             addends.put(
-                shard, evaluator.addend(outputs.next(), shape.replicated(), shape.weightBytes())));
+                shard,
+                evaluator.addend(
+                    outputs.next(), shape.replicated(), shape.weightBytes(), AddedMs.NONE)));
     List<ComputePrediction> computations = new ArrayList<>();
     for (ComputeSample sample : samples) {
       double[] sum = new double[model.sumSize()];

@@ -11,7 +11,7 @@ import java.util.List;
  *
  * <p>Shards and copies are apart, as copies have another batch and another operator, and weights of
  * less than 4 bytes are apart from wider ones. The sum of a device has a segment for each group,
- * one after another: the sum of its towers, followed by {@link #NUMBERS} numbers of the group.
+ * one after another: the sum of its towers, with {@link #NUMBERS} numbers of the group.
  *
  * <p>On an H200, errors of a model on 147 held-back sets of FBGEMM's shards were 10% without groups
  * and 6.5% with them, on 170 devices of plans 26% and 9%.

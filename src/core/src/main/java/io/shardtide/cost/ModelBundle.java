@@ -168,9 +168,17 @@ public record ModelBundle(
         + (isFineTuned() ? 1 : 0);
   }
 
-  /** Returns the length of a device's sum of towers: a tower's output for each launch group. */
+  /**
+   * Returns the length of a launch group's segment of a sum of towers: a tower's output, followed
+   * by {@link AddedMs}.
+   */
+  public int segmentSize() {
+    return towerSize() + AddedMs.NUMBERS;
+  }
+
+  /** Returns the length of a device's sum of towers: a segment for each launch group. */
   public int sumSize() {
-    return towerSize() * (launches.isPresent() ? LaunchGroups.COUNT : 1);
+    return segmentSize() * (launches.isPresent() ? LaunchGroups.COUNT : 1);
   }
 
   /** Returns how many of a tower's outputs the head reads. */

@@ -24,10 +24,15 @@ public final class TowerSums {
   public static double[] exact(float[] tower) {
     double[] exact = new double[tower.length];
     for (int i = 0; i < tower.length; i++) {
-      double bounded = Math.abs(tower[i]) <= MAX_OUTPUT ? tower[i] : MAX_OUTPUT;
-      exact[i] = Math.rint(bounded * UNITS) / UNITS;
+      exact[i] = exact(tower[i]);
     }
     return exact;
+  }
+
+  /** Returns a number rounded likewise. */
+  static double exact(double number) {
+    double bounded = Math.abs(number) <= MAX_OUTPUT ? number : MAX_OUTPUT;
+    return Math.rint(bounded * UNITS) / UNITS;
   }
 
   /** Adds a shard to a device's sum. */

@@ -42,7 +42,7 @@ class CodecChoiceTest {
     int towerSize = TestModels.bundle().towerSize();
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < TEN.devices(); d++) {
-      loads.add(new DeviceLoad(towerSize, 0));
+      loads.add(new DeviceLoad(evaluator.sumSize(), 0));
     }
     TableShapes shapes = new TableShapes(TABLE, BATCH);
     for (Sharding sharding : shardings) {

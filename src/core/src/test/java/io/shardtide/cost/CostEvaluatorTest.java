@@ -115,8 +115,8 @@ class CostEvaluatorTest {
       TableSpec light = Fixtures.table("a", rows, 64, lookups);
       TableSpec heavy = Fixtures.table("b", rows, 64, 3.0 * lookups);
       List<TablePrediction> predictions = towers.predict(List.of(light, heavy), 65_536);
-      assertThat(evaluator.computeMs(TowerSums.exact(predictions.get(1).tower(64))))
-          .isGreaterThan(evaluator.computeMs(TowerSums.exact(predictions.get(0).tower(64))));
+      assertThat(evaluator.aloneMs(heavy, predictions.get(1).tower(64)))
+          .isGreaterThan(evaluator.aloneMs(light, predictions.get(0).tower(64)));
     }
   }
 
@@ -125,22 +125,23 @@ class CostEvaluatorTest {
   void the_head_is_what_the_bundle_says(@ForAll long seed) {
     Random random = new Random(seed);
     ModelBundle bundle = TestModels.bundle();
-    double[] sum = new double[bundle.towerSize()];
+    double[] sum = new double[bundle.sumSize()];
     for (int i = 0; i < sum.length; i++) {
       sum[i] = 30 * random.nextDouble();
     }
+    int size = bundle.towerSize();
     int components = bundle.latencyComponents();
     double forward = Arrays.stream(sum, 0, components / 2).sum();
     double backward = Arrays.stream(sum, components / 2, components).sum();
-    double[] x = new double[sum.length + 6];
-    for (int i = 0; i < sum.length; i++) {
+    double[] x = new double[size + 6];
+    for (int i = 0; i < size; i++) {
       double divisor = i < components / 2 ? forward : i < components ? backward : 1 + sum[i];
       x[i] = sum[i] / divisor;
     }
     double[] scales = {0.03, 0.3, 3};
     for (int s = 0; s < 3; s++) {
-      x[sum.length + s] = forward / (forward + scales[s]);
-      x[sum.length + 3 + s] = backward / (backward + scales[s]);
+      x[size + s] = forward / (forward + scales[s]);
+      x[size + 3 + s] = backward / (backward + scales[s]);
     }
     for (int l = 0; l < bundle.head().size(); l++) {
       DenseLayer layer = bundle.head().get(l);
@@ -160,8 +161,10 @@ class CostEvaluatorTest {
       ms += sum[k] * (1 + Math.max(0, x[k])) / (1 + Math.max(0, -x[k]));
       forwardMs = k < components / 2 ? ms : forwardMs;
     }
-    assertThat(evaluator.computeMs(sum)).isCloseTo(ms, within(1e-5 * ms));
-    assertThat(evaluator.forwardComputeMs(sum)).isCloseTo(forwardMs, within(1e-5 * ms));
+    double addedMs = sum[size];
+    assertThat(evaluator.forwardComputeMs(sum)).isCloseTo(forwardMs + addedMs, within(1e-5 * ms));
+    addedMs += sum[size + 1];
+    assertThat(evaluator.computeMs(sum)).isCloseTo(ms + addedMs, within(1e-5 * ms));
   }
 
   /** A sum of terms times a correction: the formula of CollectiveNet, from the bundle's numbers. */

@@ -51,17 +51,31 @@ class LogCorrectionTest {
     assertThat(tuned.towerSize()).isEqualTo(trained.towerSize() + 1);
     assertThat(tuned.id()).isNotEqualTo(trained.id());
     double[] before =
-        TowerSums.exact(new PlainTowers(trained.bundle()).towers(List.of(SHAPE)).get(0));
-    double[] after = TowerSums.exact(new PlainTowers(tuned.bundle()).towers(List.of(SHAPE)).get(0));
+        trained
+            .evaluator()
+            .addend(
+                new PlainTowers(trained.bundle()).towers(List.of(SHAPE)).get(0),
+                false,
+                4,
+                AddedMs.NONE);
+    double[] after =
+        tuned
+            .evaluator()
+            .addend(
+                new PlainTowers(tuned.bundle()).towers(List.of(SHAPE)).get(0),
+                false,
+                4,
+                AddedMs.NONE);
+    int last = tuned.towerSize() - 1;
     double ms = 0;
     for (int k = 0; k < tuned.bundle().latencyComponents(); k++) {
       assertThat(after[k]).isCloseTo(before[k] * Math.exp(0.3), within(1e-6));
       ms += after[k];
     }
-    assertThat(after[after.length - 1]).isCloseTo(0.2 * ms, within(1e-6));
+    assertThat(after[last]).isCloseTo(0.2 * ms, within(1e-6));
     double expected = tuned.evaluator().computeMs(after);
     assertThat(tuned.evaluator(2).computeMs(after))
-        .isCloseTo(expected + 2 * after[after.length - 1], within(1e-9));
+        .isCloseTo(expected + 2 * after[last], within(1e-9));
     assertThat(trained.evaluator(2).computeMs(before))
         .as("a trained model does not say what it does not know")
         .isEqualTo(trained.evaluator().computeMs(before));
@@ -90,15 +104,15 @@ class LogCorrectionTest {
     assertThat(deviation).isCloseTo(0.2 * ms, within(1e-6));
     CostEvaluator expected = tuned.evaluator();
     CostEvaluator cautious = tuned.evaluator(2);
-    double[] both = expected.addend(after, false, 4);
-    TowerSums.add(both, expected.addend(after, true, 2));
+    double[] both = expected.addend(after, false, 4, AddedMs.NONE);
+    TowerSums.add(both, expected.addend(after, true, 2, AddedMs.NONE));
     assertThat(cautious.computeMs(both))
         .as("of both launch groups")
         .isCloseTo(expected.computeMs(both) + 4 * deviation, within(1e-6));
     assertThat(expected.computeMs(both))
         .isCloseTo(
-            expected.computeMs(expected.addend(after, false, 4))
-                + expected.computeMs(expected.addend(after, true, 2)),
+            expected.computeMs(expected.addend(after, false, 4, AddedMs.NONE))
+                + expected.computeMs(expected.addend(after, true, 2, AddedMs.NONE)),
             within(1e-9));
   }
 

@@ -63,7 +63,7 @@ class StepCollectivesTest {
     int towerSize = TestModels.bundle().towerSize();
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
-      loads.add(new DeviceLoad(towerSize, 0));
+      loads.add(new DeviceLoad(evaluator.sumSize(), 0));
     }
     TableShapes shapes = new TableShapes(TABLE, cluster.batchSize());
     for (Sharding sharding : shardings) {
@@ -298,12 +298,15 @@ class StepCollectivesTest {
       double[] computeMs = new double[10];
       TableShapes shapes = new TableShapes(TABLE, BATCH);
       for (int d = 0; d < 10; d++) {
-        double[] sum = new double[model.towerSize()];
+        double[] sum = new double[model.sumSize()];
         for (Shard shard : shards) {
           if (shard.isCopied() || shard.device() == d) {
             ShardShape shape =
                 shapes.of(Option.of(List.of(shard)).get(0).part(), shard.device(), TEN);
-            TowerSums.add(sum, TowerSums.exact(towers.towers(List.of(shape)).get(0)));
+            float[] tower = towers.towers(List.of(shape)).get(0);
+            TowerSums.add(
+                sum,
+                evaluator.addend(tower, shape.replicated(), shape.weightBytes(), AddedMs.NONE));
           }
         }
         computeMs[d] = evaluator.computeMs(sum);
@@ -345,7 +348,7 @@ class StepCollectivesTest {
 
   /** Returns the loads of column parts, each with its rows split over the devices of a node. */
   private static List<DeviceLoad> ofNodes(ClusterSpec cluster, int[] columns) {
-    double[] tower = new double[TestModels.bundle().towerSize()];
+    double[] tower = new double[TestModels.bundle().sumSize()];
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
       DeviceLoad load = new DeviceLoad(tower.length, 0);

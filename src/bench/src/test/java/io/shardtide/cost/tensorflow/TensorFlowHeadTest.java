@@ -24,9 +24,9 @@ class TensorFlowHeadTest {
       float[] expected = head.computeMs(sums);
       CostEvaluator evaluator = model.evaluator();
       for (int d = 0; d < devices; d++) {
-        double[] sum = new double[model.towerSize()];
-        for (int i = 0; i < sum.length; i++) {
-          sum[i] = sums[d * sum.length + i];
+        double[] sum = new double[model.sumSize()];
+        for (int i = 0; i < model.towerSize(); i++) {
+          sum[i] = sums[d * model.towerSize() + i];
         }
         assertThat(evaluator.computeMs(sum)).isCloseTo(expected[d], offset(1e-5 * expected[d]));
       }

@@ -1,5 +1,6 @@
 package io.shardtide.cost.retraining;
 
+import io.shardtide.cost.AddedMs;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
@@ -71,7 +72,10 @@ final class ComputeRetraining {
         towers,
         s ->
             evaluator.addend(
-                outputs.get(s), shapes.get(s).replicated(), shapes.get(s).weightBytes()));
+                outputs.get(s),
+                shapes.get(s).replicated(),
+                shapes.get(s).weightBytes(),
+                AddedMs.NONE));
     champion.correction().ifPresent(this::undo);
     List<MeasuredLoad> all = List.copyOf(loads.keySet());
     double[] labels = new double[all.size()];
@@ -227,7 +231,7 @@ final class ComputeRetraining {
 
   /** Returns whether a number of a sum of towers is a latency component of a launch group. */
   private boolean isLatency(int k) {
-    return k % champion.towerSize() < champion.latencyComponents();
+    return k % champion.segmentSize() < champion.latencyComponents();
   }
 
   /** Returns the size of the logarithmic error of each recent device. */

@@ -1,5 +1,6 @@
 package io.shardtide.search.bound;
 
+import io.shardtide.cost.AddedMs;
 import io.shardtide.cost.LaunchCosts;
 import io.shardtide.cost.LaunchGroups;
 import io.shardtide.cost.ModelBundle;
@@ -19,7 +20,7 @@ import java.util.stream.IntStream;
  * that they take the same time everywhere.
  */
 final class ComputeFloor {
-  private final int towerSize;
+  private final int segmentSize;
   private final List<LaunchHull> launches = new ArrayList<>();
   private final double[] weights;
   private final double[] copyMs;
@@ -30,8 +31,8 @@ final class ComputeFloor {
 
   private double[] ratios = {};
 
-  private ComputeFloor(int towerSize, int parts) {
-    this.towerSize = towerSize;
+  private ComputeFloor(int segmentSize, int parts) {
+    this.segmentSize = segmentSize;
     weights = new double[parts];
     copyMs = new double[parts];
   }
@@ -44,27 +45,28 @@ final class ComputeFloor {
    * @param isThere which parts a plan may have
    */
   ComputeFloor(ModelBundle bundle, List<double[]> towers, int[] owners, boolean[] isThere) {
-    this(bundle.towerSize(), towers.size());
+    this(bundle.segmentSize(), towers.size());
     HeadNet net = new HeadNet(bundle);
-    for (int group = 0; group < bundle.sumSize() / towerSize; group++) {
+    for (int group = 0; group < bundle.sumSize() / segmentSize; group++) {
       add(net, group, towers, owners, isThere, bundle.launches());
     }
   }
 
   /**
    * Returns what parts add at least to any device: their latency components, each times the least
-   * factor that the head has for it.
+   * factor that the head has for it, and what is added beside them.
    */
   static ComputeFloor ofAnyDevice(
       double[] leastFactors, ModelBundle bundle, List<double[]> towers) {
-    ComputeFloor floor = new ComputeFloor(bundle.towerSize(), towers.size());
+    ComputeFloor floor = new ComputeFloor(bundle.segmentSize(), towers.size());
     for (int p = 0; p < towers.size(); p++) {
       double[] tower = towers.get(p);
       double ms = 0;
-      for (int at = 0; at < bundle.sumSize(); at += bundle.towerSize()) {
+      for (int at = 0; at < bundle.sumSize(); at += bundle.segmentSize()) {
         for (int k = 0; k < leastFactors.length; k++) {
           ms += leastFactors[k] * tower[at + k];
         }
+        ms += AddedMs.ms(tower, at + bundle.towerSize());
       }
       floor.weights[p] = ms;
     }
@@ -80,7 +82,7 @@ final class ComputeFloor {
       int[] owners,
       boolean[] isThere,
       Optional<LaunchCosts> costs) {
-    int at = group * towerSize;
+    int at = group * segmentSize;
     int[] parts =
         IntStream.range(0, towers.size())
             .filter(p -> isThere[p])

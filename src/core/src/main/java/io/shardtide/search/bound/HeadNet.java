@@ -14,6 +14,10 @@ import java.util.stream.IntStream;
 final class HeadNet {
   final int components;
   final int sums;
+
+  /** Where what is added beside a tower's output begins, in a segment of a sum. */
+  final int added;
+
   final int inputs;
   final int hidden;
   final boolean readsWidest;
@@ -34,6 +38,7 @@ final class HeadNet {
   HeadNet(ModelBundle bundle) {
     components = bundle.latencyComponents();
     sums = bundle.headOutputs();
+    added = bundle.towerSize();
     DenseLayer first = bundle.head().get(0);
     DenseLayer second = bundle.head().get(1);
     inputs = first.inputs();

@@ -1,5 +1,6 @@
 package io.shardtide.search.bound;
 
+import io.shardtide.cost.AddedMs;
 import io.shardtide.cost.LaunchGroups;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -34,6 +35,7 @@ final class LaunchHull {
   private final double[][] towers;
   private final double[] widths;
   private final double[] lookups;
+  private final double[] addedMs;
   private final double[] weights;
   private final List<WidthHull> hulls = new ArrayList<>();
   private double[] ofHead = {};
@@ -83,11 +85,13 @@ final class LaunchHull {
     towers = new double[parts.length][];
     widths = new double[parts.length];
     lookups = new double[parts.length];
+    addedMs = new double[parts.length];
     weights = new double[parts.length];
     int numbers = at + net.sums;
     for (int i = 0; i < parts.length; i++) {
       double[] tower = ofAll.get(parts[i]);
       towers[i] = Arrays.copyOfRange(tower, at, numbers);
+      addedMs[i] = AddedMs.ms(tower, at + net.added);
       if (net.readsWidest) {
         widths[i] = LaunchGroups.widest(tower, numbers);
         lookups[i] = Math.max(0, tower[numbers + 1]);
@@ -124,7 +128,7 @@ final class LaunchHull {
     ofHead = Arrays.copyOfRange(sum, at, at + net.sums);
     double[] factors = net.factors(ofHead, Arrays.stream(widths).max().orElse(0));
     for (int i = 0; i < parts.length; i++) {
-      double ms = 0;
+      double ms = addedMs[i];
       for (int k = 0; k < net.components; k++) {
         ms += factors[k] * towers[i][k];
       }
@@ -195,7 +199,7 @@ final class LaunchHull {
     hull.hull.weigh(Arrays.stream(hull.which).mapToDouble(i -> weights[i]).toArray(), ofHead, mean);
   }
 
-  /** Returns milliseconds for each unit of weight, with what a launch adds but for copies. */
+  /** Returns milliseconds for each unit of weight, with all that parts and a launch add to them. */
   private double[] msPerWeight(WidthHull hull, double from, double to) {
     bounds += hull.which.length;
     double[] ms = hull.hull.msPerWeight(from, to);
@@ -203,7 +207,10 @@ final class LaunchHull {
     for (int i = 0; i < ms.length; i++) {
       int part = hull.which[i];
       // The root is concave: at least the mean of the parts' own.
-      ms[i] += ofLaunch + launch.msPerRoot() * Math.sqrt(lookups[part] / weights[part] / to);
+      ms[i] +=
+          ofLaunch
+              + launch.msPerRoot() * Math.sqrt(lookups[part] / weights[part] / to)
+              + addedMs[part] / weights[part];
     }
     return ms;
   }
@@ -238,10 +245,13 @@ final class LaunchHull {
           new HeadHull(net, near, IntStream.range(0, near.length).toArray(), hull.width);
       shell.weigh(ones, towers[i], 1);
       bounds += near.length;
+      double[] nearMs = shell.msPerWeight(1, 1);
+      for (int j = 1; j < near.length; j++) {
+        int other = hull.which[j - 1];
+        nearMs[j] += addedMs[other] * more / weights[other];
+      }
       double ms =
-          shell.min(shell.msPerWeight(1, 1))
-              + launch.ms()
-              + launch.msPerRoot() * Math.sqrt(lookups[i]);
+          shell.min(nearMs) + addedMs[i] + launch.ms() + launch.msPerRoot() * Math.sqrt(lookups[i]);
       least = Math.min(least, ms);
     }
     return least;
