@@ -96,7 +96,7 @@ const RESERVATIONS = {
 
 /** Returns how much of a cached table device memory holds, and how many lookups miss, if that is given; nothing if it holds all. */
 export const cacheText = (share, misses) =>
-  share ? `cache of ${percent(share)} of the rows` + (misses ? `, ${percent(misses.lookupShare)} of the lookups miss${RESERVATIONS[misses.known]}` : "") : "";
+  share ? `cache of ${percent(share)} of the rows` + (misses ? `, ${percent(misses.lookupShare)} of the lookups miss${misses.leastShare ? `; below its least of ${percent(misses.leastShare)}` : ""}${RESERVATIONS[misses.known]}` : "") : "";
 
 const andCache = ({ cacheShare }) => (cacheShare ? `, ${cacheText(cacheShare)}` : "");
 

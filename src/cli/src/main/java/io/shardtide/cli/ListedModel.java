@@ -26,6 +26,7 @@ import java.util.OptionalDouble;
  * @param origin what it learned from, if it says it
  * @param links what it says of links that were not measured
  * @param caches what it says of caches that were not measured
+ * @param hostLink what it takes the link to host memory for
  */
 record ListedModel(
     String hardware,
@@ -39,7 +40,8 @@ record ListedModel(
     String why,
     Optional<String> origin,
     Optional<String> links,
-    Optional<String> caches) {
+    Optional<String> caches,
+    String hostLink) {
 
   /** Returns the models of a log by hardware, each list in the order of the log. */
   static List<ListedModel> of(ModelHistory history) {
@@ -72,7 +74,8 @@ record ListedModel(
             .orElse(bundle.describe()),
         bundle.describeOrigin(),
         bundle.describeLinks(),
-        bundle.describeCaches());
+        bundle.describeCaches(),
+        bundle.describeHostLink());
   }
 
   /** Returns models as a table for people. */

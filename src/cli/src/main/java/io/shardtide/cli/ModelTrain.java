@@ -78,7 +78,7 @@ final class ModelTrain implements Callable<Integer> {
               + " bandwidth of a device in a node, GB/s), nvls-gbs (the same of an all-reduce; default"
               + " nvlink-gbs), nic-gbs (required; network bandwidth of a device, GB/s), nvlink-us (latency in"
               + " a node, microseconds; default 20), nic-us (latency of each doubling of the nodes; default"
-              + " 15).")
+              + " 15), host-gbs (link of a device to host memory, GB/s; default 56).")
   private Map<String, Double> links;
 
   @Option(
@@ -132,6 +132,7 @@ final class ModelTrain implements Callable<Integer> {
       report.printf("  %-32s %6.2f %%%n", error.getKey(), 100 * error.getValue());
     }
     bundle.unmeasured().forEach(text -> report.printf("  %s%n", text));
+    report.printf("  %s%n", bundle.describeHostLink());
     return 0;
   }
 

@@ -95,13 +95,13 @@ final class OfflinePlanning {
     totalEvaluations += result.evaluations();
     if (result instanceof SearchResult.Found found) {
       feasible++;
-      warnings.addShards(model.cost(), found.shards());
+      ClusterSpec group = found.collectives().cluster();
+      warnings.addShards(model.cost(), task.tables(), found.shards(), group);
       totalMs += found.predictedMs();
       line.put("feasible", true);
       line.put("predicted_ms", found.predictedMs());
       line.put("seconds", seconds);
       line.put("evaluations", result.evaluations());
-      ClusterSpec group = found.collectives().cluster();
       PlanLine.putMemory(
           line, group, found.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes));
       PlanLine.putShards(line, new WorkloadTask(task.name(), task.tables(), group), found.shards());

@@ -88,7 +88,7 @@ final class OfflinePrediction {
     ClusterSpec cluster = task.cluster();
     PlanModels.PlanModel model = models.of(cluster.hardware());
     warnings.add(model.cost(), cluster, model.towers().predict(task.tables(), cluster));
-    warnings.addShards(model.cost(), shards);
+    warnings.addShards(model.cost(), task.tables(), shards, cluster);
     isSimulated |= model.cost().bundle().card().simulated();
     CostEvaluator evaluator = model.cost().evaluator();
     List<DeviceLoad> loads =

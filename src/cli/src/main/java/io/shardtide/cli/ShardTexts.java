@@ -243,6 +243,9 @@ final class ShardTexts {
       return cache;
     }
     String missed = text("%s, %.3g %% of the lookups miss", cache, 100 * misses.lookupShare());
+    if (misses.leastShare().isPresent()) {
+      missed += text("; below its least of %.3g %%", 100 * misses.leastShare().getAsDouble());
+    }
     return misses.reservation().isEmpty() ? missed : missed + "; " + misses.reservation();
   }
 

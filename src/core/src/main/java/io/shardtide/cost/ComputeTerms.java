@@ -64,11 +64,11 @@ public final class ComputeTerms {
     double missed = shape.missedRows();
     int columns = shape.columns();
     double state = shape.stateBytes();
-    boolean inHost = shape.isStateInHostMemory();
+    boolean inHost = shape.isCached() && shape.isStateInHostMemory();
     double sectorBytes = ShardFeatures.sectorBytes(shape.rowBytes());
     return new double[] {
       1,
-      shape.cacheShare().isPresent() ? 1 : 0,
+      shape.isCached() ? 1 : 0,
       shape.replicated() ? 1 : 0,
       shape.outputs(),
       shape.outputElements(),

@@ -1,10 +1,14 @@
 package io.shardtide.cost;
 
+import io.shardtide.option.RowUse;
+import io.shardtide.option.TablePart;
+import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Collective;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.TableSpec;
 import java.util.Arrays;
 import java.util.EnumMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -28,10 +32,17 @@ public final class CostEvaluator {
   /** The same, forward and backward. */
   private final double[] launchMs = new double[LaunchGroups.TERMS.size()];
 
+  private final double hostLinkGbs;
+
+  /** What is the same for all parts of a table in host memory, computed once: by identity. */
+  private final IdentityHashMap<TableSpec, HostRows> hostRows = new IdentityHashMap<>();
+
   private final double risk;
   private final Map<Direction, Map<Collective, CollectiveCost>> collectives =
       new EnumMap<>(Direction.class);
   private long evaluations;
+
+  private record HostRows(ClusterSpec cluster, TableShapes shapes, double leastCacheShare) {}
 
   /**
    * @param bundle the model
@@ -40,6 +51,7 @@ public final class CostEvaluator {
    */
   CostEvaluator(ModelBundle bundle, double risk) {
     this.risk = risk;
+    hostLinkGbs = bundle.hostLinkGbs().orElse(HostLink.PUBLISHED_GBS);
     headOutputs = bundle.headOutputs();
     towerSize = bundle.towerSize();
     segmentSize = bundle.segmentSize();
@@ -86,6 +98,36 @@ public final class CostEvaluator {
     System.arraycopy(TowerSums.exact(tower), 0, addend, at, tower.length);
     added.write(addend, at + towerSize);
     return addend;
+  }
+
+  /** Returns what a measured shard adds: caches of all sizes cost what was measured of them. */
+  public double[] addend(float[] tower, ShardShape shape) {
+    return addend(
+        tower, shape.replicated(), shape.weightBytes(), HostLink.ms(shape, 0, hostLinkGbs));
+  }
+
+  /** Returns what rows in host memory add to each device of a part. */
+  AddedMs hostMs(TablePart part, TableSpec table, ClusterSpec cluster) {
+    if (part.cacheShare().isEmpty()) {
+      return AddedMs.NONE;
+    }
+    HostRows rows = hostRows.get(table);
+    if (rows == null || !rows.cluster.equals(cluster)) {
+      rows =
+          new HostRows(
+              cluster,
+              new TableShapes(table, cluster.batchSize()),
+              RowUse.leastCacheShare(table, cluster));
+      hostRows.put(table, rows);
+    }
+    return HostLink.ms(rows.shapes.of(part, 0, cluster), rows.leastCacheShare, hostLinkGbs);
+  }
+
+  /** Returns what rows in host memory add to the device of a shard. */
+  AddedMs hostMs(ShardShape shape, TableSpec table, ClusterSpec cluster) {
+    return shape.cacheShare().isEmpty()
+        ? AddedMs.NONE
+        : HostLink.ms(shape, RowUse.leastCacheShare(table, cluster), hostLinkGbs);
   }
 
   /** Returns how often a computation was predicted: the unit of a search's budget. */

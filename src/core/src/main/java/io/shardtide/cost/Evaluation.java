@@ -165,12 +165,7 @@ public record Evaluation(
     }
     Iterator<float[]> outputs = towers.towers(List.copyOf(shapes.values())).iterator();
     Map<DeviceShard, double[]> addends = new HashMap<>();
-    shapes.forEach(
-        (shard, shape) ->
-            addends.put(
-                shard,
-                evaluator.addend(
-                    outputs.next(), shape.replicated(), shape.weightBytes(), AddedMs.NONE)));
+    shapes.forEach((shard, shape) -> addends.put(shard, evaluator.addend(outputs.next(), shape)));
     List<ComputePrediction> computations = new ArrayList<>();
     for (ComputeSample sample : samples) {
       double[] sum = new double[model.sumSize()];

@@ -4,6 +4,7 @@ import io.shardtide.workload.Collective;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
 
 /**
@@ -35,17 +36,26 @@ import java.util.TreeMap;
  * @param nicGbs bandwidth of a device's own share of its node's network cards, in GB/s, above 0
  * @param nvlinkUs duration of the smallest collective in a node, in microseconds, above 0
  * @param nicUs what each doubling of the nodes adds to it, in microseconds, above 0
+ * @param hostGbs bandwidth of a device's link to host memory, in GB/s, above 0; no collective uses
+ *     it. Empty if it is not given
  */
 public record LinkDataSheet(
-    double nvlinkGbs, double nvlsGbs, double nicGbs, double nvlinkUs, double nicUs) {
+    double nvlinkGbs,
+    double nvlsGbs,
+    double nicGbs,
+    double nvlinkUs,
+    double nicUs,
+    OptionalDouble hostGbs) {
   private static final String NVLINK_GBS = "nvlink-gbs";
   private static final String NVLS_GBS = "nvls-gbs";
   private static final String NIC_GBS = "nic-gbs";
   private static final String NVLINK_US = "nvlink-us";
   private static final String NIC_US = "nic-us";
+  private static final String HOST_GBS = "host-gbs";
 
   /** Names of the figures, with units. */
-  public static final List<String> KEYS = List.of(NVLINK_GBS, NVLS_GBS, NIC_GBS, NVLINK_US, NIC_US);
+  public static final List<String> KEYS =
+      List.of(NVLINK_GBS, NVLS_GBS, NIC_GBS, NVLINK_US, NIC_US, HOST_GBS);
 
   private static final List<String> REQUIRED = List.of(NVLINK_GBS, NIC_GBS);
   private static final double DEFAULT_NVLINK_US = 20;
@@ -62,6 +72,7 @@ public record LinkDataSheet(
     check(NIC_GBS, nicGbs);
     check(NVLINK_US, nvlinkUs);
     check(NIC_US, nicUs);
+    hostGbs.ifPresent(gbs -> check(HOST_GBS, gbs));
   }
 
   private static void check(String key, double value) {
@@ -100,7 +111,10 @@ public record LinkDataSheet(
         figures.getOrDefault(NVLS_GBS, figures.get(NVLINK_GBS)),
         figures.get(NIC_GBS),
         figures.getOrDefault(NVLINK_US, DEFAULT_NVLINK_US),
-        figures.getOrDefault(NIC_US, DEFAULT_NIC_US));
+        figures.getOrDefault(NIC_US, DEFAULT_NIC_US),
+        figures.containsKey(HOST_GBS)
+            ? OptionalDouble.of(figures.get(HOST_GBS))
+            : OptionalDouble.empty());
   }
 
   /**
@@ -132,17 +146,18 @@ public record LinkDataSheet(
   /** Returns the figures, for people. */
   public String describe() {
     return "data sheet: %s=%s, %s=%s, %s=%s, %s=%s, %s=%s"
-        .formatted(
-            NVLINK_GBS,
-            nvlinkGbs,
-            NVLS_GBS,
-            nvlsGbs,
-            NIC_GBS,
-            nicGbs,
-            NVLINK_US,
-            nvlinkUs,
-            NIC_US,
-            nicUs);
+            .formatted(
+                NVLINK_GBS,
+                nvlinkGbs,
+                NVLS_GBS,
+                nvlsGbs,
+                NIC_GBS,
+                nicGbs,
+                NVLINK_US,
+                nvlinkUs,
+                NIC_US,
+                nicUs)
+        + (hostGbs.isPresent() ? ", %s=%s".formatted(HOST_GBS, hostGbs.getAsDouble()) : "");
   }
 
   /** Returns milliseconds; the longer of both times decides, in bytes / (GB/s) = nanoseconds. */

@@ -15,6 +15,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.NavigableSet;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -70,6 +71,8 @@ import java.util.stream.Stream;
  *     apart. Others cost what the coefficients of the terms of state say
  * @param cachesFrom the model of other hardware whose costs of cached shards it has, scaled, since
  *     they were not measured; empty for all others
+ * @param hostLinkGbs bandwidth of a device's link to host memory, in 10^9 bytes a second, above 0,
+ *     of a data sheet; empty: that of published runs ({@link HostLink})
  */
 @RecordBuilder
 public record ModelBundle(
@@ -87,7 +90,8 @@ public record ModelBundle(
     Optional<LaunchCosts> launches,
     Optional<LogCorrection> correction,
     List<Optimizer> optimizers,
-    Optional<ModelOrigin> cachesFrom) {
+    Optional<ModelOrigin> cachesFrom,
+    OptionalDouble hostLinkGbs) {
 
   /** The format that this version writes; a reader refuses another one. */
   public static final int FORMAT_MAJOR = 2;
@@ -110,6 +114,11 @@ public record ModelBundle(
     collectives = List.copyOf(collectives);
     optimizers = optimizers.stream().distinct().sorted().toList();
     ModelChecks.correction("tower", correction, ShapeBasis.SIZE);
+    double gbs = hostLinkGbs.orElse(HostLink.PUBLISHED_GBS);
+    if (!(gbs > 0 && Double.isFinite(gbs))) {
+      throw new InvalidModelException(
+          "GB/s of a model's host link must be a finite number above 0, got " + gbs);
+    }
     if (hardware.isBlank()) {
       throw new InvalidModelException("hardware of a model must have a name, got a blank text");
     }
@@ -249,6 +258,14 @@ public record ModelBundle(
                 some.size() == collectives.size() ? "" : " (" + String.join(", ", some) + ")"));
   }
 
+  /** Returns how fast the link to host memory is taken to be, for people. */
+  public String describeHostLink() {
+    return "host link of %s GB/s a device, %s"
+        .formatted(
+            hostLinkGbs.orElse(HostLink.PUBLISHED_GBS),
+            hostLinkGbs.isPresent() ? "from a data sheet" : "as in published runs");
+  }
+
   /** Returns whose costs of cached shards it has, for people; empty if that is its own hardware. */
   public Optional<String> describeCaches() {
     return cachesFrom.map(origin -> "caches from " + origin.hardware() + ", scaled");
@@ -359,6 +376,8 @@ public record ModelBundle(
     optimizers.forEach(hash::put);
     // Ids of models whose costs of caches are their own are older than this.
     cachesFrom.ifPresent(hash::put);
+    // Ids of models without a host link of their own are older than this.
+    hostLinkGbs.ifPresent(of -> hash.put("host link").put(of));
     return hash.hex();
   }
 

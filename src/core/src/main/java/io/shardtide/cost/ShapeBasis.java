@@ -38,7 +38,7 @@ public final class ShapeBasis {
    */
   public static double[] of(ShardShape shape, double phase) {
     double[] basis = new double[SIZE];
-    boolean isCached = shape.cacheShare().isPresent();
+    boolean isCached = shape.isCached();
     basis[0] = 1;
     basis[1] = shape.replicated() ? 1 : 0;
     basis[2] = isCached ? 1 : 0;

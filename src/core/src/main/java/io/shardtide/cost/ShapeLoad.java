@@ -45,7 +45,11 @@ public record ShapeLoad(double[] tower, Map<ShardScope, Double> elements, long[]
       ShardScope scope,
       ClusterSpec cluster) {
     return of(
-        evaluator.addend(tower, shape.replicated(), shape.weightBytes(), AddedMs.NONE),
+        evaluator.addend(
+            tower,
+            shape.replicated(),
+            shape.weightBytes(),
+            evaluator.hostMs(shape, table, cluster)),
         new TablePart(scope, shape.columns(), shape.cacheShare()).collectives(table),
         scope == ShardScope.COPIES
             ? (double) shape.rows() * shape.columns()
@@ -81,7 +85,8 @@ public record ShapeLoad(double[] tower, Map<ShardScope, Double> elements, long[]
     double outputs = table.outputs(samples, rowShare);
     double lookups = table.lookups(samples, rowShare);
     return of(
-        evaluator.addend(tower, copied, table.bytesPerElement(), AddedMs.NONE),
+        evaluator.addend(
+            tower, copied, table.bytesPerElement(), evaluator.hostMs(part, table, cluster)),
         part.collectives(table),
         (copied ? rows : outputs * sentShare(table, cluster)) * part.columns(),
         new ShardMemory(rows, part.columns(), outputs, lookups, copied, part.cacheShare()),

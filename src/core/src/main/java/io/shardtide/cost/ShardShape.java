@@ -2,6 +2,7 @@ package io.shardtide.cost;
 
 import io.shardtide.workload.Limits;
 import io.shardtide.workload.Optimizer;
+import io.shardtide.workload.TableKernel;
 import java.util.OptionalDouble;
 
 /**
@@ -15,8 +16,8 @@ import java.util.OptionalDouble;
  * @param use lookups in the shard's rows
  * @param weightBytes bytes of an element of the weights, above 0
  * @param replicated whether every device has a copy and gradients are summed over all of them
- * @param cacheShare share of the rows that device memory holds, the most used ones; empty if it
- *     holds all without a cache
+ * @param cacheShare share of the rows that device memory holds, the most used ones; 0 if all are in
+ *     host memory without a cache, empty if device memory holds all
  * @param optimizer what updates the weights
  * @param stateInDeviceMemory whether the optimizer's state is in device memory also where rows are
  *     cached
@@ -73,14 +74,22 @@ public record ShardShape(
     return use.distinctRows();
   }
 
-  /** Returns the touched rows that are not in device memory; 0 without a cache. */
-  double missedRows() {
-    return cacheShare.isPresent() ? use.distinctBeside(cacheShare.getAsDouble() * rows) : 0;
+  /**
+   * Returns whether device memory caches rows. A shard whose rows are all in host memory computes
+   * as one in device memory, beside what {@link HostLink} adds.
+   */
+  boolean isCached() {
+    return cacheShare.orElse(TableKernel.NO_CACHE) != TableKernel.NO_CACHE;
   }
 
-  /** Returns the share of the lookups that find their row in device memory; 1 without a cache. */
+  /** Returns the touched rows that a cache lacks; 0 without a cache. */
+  double missedRows() {
+    return isCached() ? use.distinctBeside(cacheShare.orElseThrow() * rows) : 0;
+  }
+
+  /** Returns the share of the lookups that find their row in the cache; 1 without a cache. */
   double hitShare() {
-    return cacheShare.isPresent() ? use.lookupShare(cacheShare.getAsDouble() * rows) : 1;
+    return isCached() ? use.lookupShare(cacheShare.orElseThrow() * rows) : 1;
   }
 
   /** Returns whether the optimizer's state is in host memory. */

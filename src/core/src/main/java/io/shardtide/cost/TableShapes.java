@@ -9,6 +9,7 @@ import io.shardtide.plan.Shard;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Optimizer;
 import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableKernel;
 import io.shardtide.workload.TableSpec;
 import java.util.List;
 import java.util.OptionalDouble;
@@ -55,13 +56,20 @@ public final class TableShapes {
         cached.put(of.table().name(), of);
       }
     }
-    return cached.values().stream().map(of -> cacheMisses(of, cluster.batchSize())).toList();
+    return cached.values().stream().map(of -> cacheMisses(of, cluster)).toList();
   }
 
-  private static CacheMisses cacheMisses(PlannedPart of, int batchSize) {
-    RowUse use = RowUse.of(of.table(), batchSize);
-    double cachedRows = of.part().cacheShare().orElseThrow() * of.table().rows();
-    return new CacheMisses(of.table().name(), 1 - use.lookupShare(cachedRows), use.knowledge());
+  private static CacheMisses cacheMisses(PlannedPart of, ClusterSpec cluster) {
+    RowUse use = RowUse.of(of.table(), cluster.batchSize());
+    double share = of.part().cacheShare().orElseThrow();
+    double least = RowUse.leastCacheShare(of.table(), cluster);
+    return new CacheMisses(
+        of.table().name(),
+        1 - use.lookupShare(share * of.table().rows()),
+        use.knowledge(),
+        share == TableKernel.NO_CACHE || share >= least
+            ? OptionalDouble.empty()
+            : OptionalDouble.of(least));
   }
 
   /** Returns the table. */

@@ -5,14 +5,15 @@ import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableKernel;
 import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
  * Rows are in host memory, where there is some, and device memory caches the most used ones: of
- * parts of equal width on one device, and of split parts. Caches have various sizes, or the one
- * that the table's kernel names.
+ * parts of equal width on one device, and of split parts. Caches have various sizes that hold the
+ * rows which they need at once, or the one that the table's kernel names.
  */
 final class Caches implements Freedom {
   /**
@@ -33,20 +34,28 @@ final class Caches implements Freedom {
     parts.stream()
         .filter(part -> !part.isOnDevice() && part.scope() != ShardScope.COPIES)
         .forEach(cached::add);
+    double[] shares = shares(table, inputs);
     for (TablePart part : cached) {
-      for (double share : shares(table.kernel())) {
+      for (double share : shares) {
         parts.add(new TablePart(part.scope(), part.columns(), OptionalDouble.of(share)));
       }
     }
   }
 
-  private static double[] shares(TableKernel kernel) {
-    if (kernel.computeKernel().equals(Optional.of(ComputeKernel.FUSED_UVM))) {
-      return new double[] {TableKernel.NO_CACHE};
+  private static double[] shares(TableSpec table, PredictionInputs inputs) {
+    OptionalDouble named = namedShare(table.kernel());
+    if (named.isPresent()) {
+      return new double[] {named.getAsDouble()};
     }
-    return kernel.cacheLoadFactor().isPresent()
-        ? new double[] {kernel.cacheLoadFactor().getAsDouble()}
-        : SHARES;
+    double least = RowUse.leastCacheShare(table, inputs.batchSize(), inputs.cachedBatches());
+    return Arrays.stream(SHARES).filter(share -> share >= least).toArray();
+  }
+
+  /** Returns the only share of the rows that a cache may hold, if the kernel names it. */
+  static OptionalDouble namedShare(TableKernel kernel) {
+    return kernel.computeKernel().equals(Optional.of(ComputeKernel.FUSED_UVM))
+        ? OptionalDouble.of(TableKernel.NO_CACHE)
+        : kernel.cacheLoadFactor();
   }
 
   @Override

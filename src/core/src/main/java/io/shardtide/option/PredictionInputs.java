@@ -18,6 +18,7 @@ import java.util.Optional;
  * @param groupings the ways to form replica groups
  * @param leastCachedBytes bytes of the smallest table that is predicted with caches; infinite
  *     without host memory, where none is
+ * @param cachedBatches batches whose rows caches hold at once; 1 without host memory
  * @param optimizer of tables that name none
  */
 public record PredictionInputs(
@@ -26,6 +27,7 @@ public record PredictionInputs(
     int batchSize,
     List<ReplicaGroups> groupings,
     double leastCachedBytes,
+    int cachedBatches,
     Optional<Optimizer> optimizer) {
   /** A table of a smaller share of the smallest device's memory frees too little by a cache. */
   private static final double LEAST_CACHED = 1.0 / 1024;
@@ -37,21 +39,21 @@ public record PredictionInputs(
 
   /** Returns those of a cluster. */
   public static PredictionInputs of(ClusterSpec cluster) {
+    boolean hasHost = cluster.hostMemoryBytesPerDevice() > 0;
     return new PredictionInputs(
         cluster.devices(),
         cluster.devicesPerNode(),
         cluster.batchSize(),
         cluster.groupings(),
-        cluster.hostMemoryBytesPerDevice() > 0
-            ? LEAST_CACHED * cluster.leastUsableBytes()
-            : Double.POSITIVE_INFINITY,
+        hasHost ? LEAST_CACHED * cluster.leastUsableBytes() : Double.POSITIVE_INFINITY,
+        hasHost ? cluster.cachedBatches() : 1,
         cluster.optimizer());
   }
 
   /** Returns those of parts in the memory of one device, whatever the devices are. */
   public static PredictionInputs ofColumns(int batchSize) {
     return new PredictionInputs(
-        0, 1, batchSize, List.of(), Double.POSITIVE_INFINITY, Optional.empty());
+        0, 1, batchSize, List.of(), Double.POSITIVE_INFINITY, 1, Optional.empty());
   }
 
   boolean areColumnsOnly() {
@@ -78,24 +80,27 @@ public record PredictionInputs(
    */
   public boolean predictAlike(TableSpec table, PredictionInputs others) {
     Optional<Optimizer> ofTable = table.optimizer().isPresent() ? optimizer : others.optimizer;
-    return equals(others.with(leastCachedBytes, ofTable))
-        && (leastCachedBytes == others.leastCachedBytes
+    return equals(others.with(leastCachedBytes, cachedBatches, ofTable))
+        && ((leastCachedBytes == others.leastCachedBytes && cachedBatches == others.cachedBatches)
             || areCachedAlike(table.withDefaultOptimizer(optimizer), others));
   }
 
   private boolean areCachedAlike(TableSpec table, PredictionInputs others) {
+    boolean areSizedAlike =
+        cachedBatches == others.cachedBatches || Caches.namedShare(table.kernel()).isPresent();
     if (table.kernel().isInHostMemory()) {
-      return areCachesPredicted(table) == others.areCachesPredicted(table);
+      return areCachesPredicted(table) == others.areCachesPredicted(table) && areSizedAlike;
     }
     List<Long> hotRows = HotColdTable.levels(table, this);
     long mostHotRows = hotRows.isEmpty() ? 0 : hotRows.get(hotRows.size() - 1);
     long leastBytes = table.bytes(table.rows() - mostHotRows, table.columns());
     return !table.mayBeCached()
-        || Math.max(leastCachedBytes, others.leastCachedBytes) <= leastBytes
+        || (Math.max(leastCachedBytes, others.leastCachedBytes) <= leastBytes && areSizedAlike)
         || Math.min(leastCachedBytes, others.leastCachedBytes) > table.bytes();
   }
 
-  private PredictionInputs with(double bytes, Optional<Optimizer> ofTables) {
-    return new PredictionInputs(devices, devicesPerNode, batchSize, groupings, bytes, ofTables);
+  private PredictionInputs with(double bytes, int batches, Optional<Optimizer> ofTables) {
+    return new PredictionInputs(
+        devices, devicesPerNode, batchSize, groupings, bytes, batches, ofTables);
   }
 }

@@ -2,6 +2,7 @@ package io.shardtide.option;
 
 import io.shardtide.plan.UseKnowledge;
 import io.shardtide.workload.AccessCdf;
+import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ReuseHistogram;
 import io.shardtide.workload.TableSpec;
 import java.util.Arrays;
@@ -204,6 +205,26 @@ public final class RowUse {
   /** Returns the share of all lookups that each row of a group gets. */
   public double share(int group) {
     return share[group];
+  }
+
+  /**
+   * Returns the share of a table's rows that a cache needs at once: those that the batches touch
+   * together which it holds ({@link ClusterSpec#cachedBatches}).
+   */
+  public static double leastCacheShare(TableSpec table, ClusterSpec cluster) {
+    return leastCacheShare(table, cluster.batchSize(), cluster.cachedBatches());
+  }
+
+  static double leastCacheShare(TableSpec table, int batchSize, int batches) {
+    RowUse use = of(table, batchSize);
+    double lookups = batches * table.lookups(batchSize, 1);
+    double touched = 0;
+    double all = 0;
+    for (int g = 0; g < use.size; g++) {
+      touched -= use.rows[g] * StrictMath.expm1(-lookups * use.share[g]);
+      all += use.rows[g];
+    }
+    return touched / all;
   }
 
   /** Returns the share of all lookups that fall on the most used rows. */

@@ -47,7 +47,7 @@ final class PlanHash {
         .put(plan.transition().moveOrder())
         .put(prediction.outOfRange())
         .put(insight.explanations())
-        .put(prediction.cacheMisses());
+        .putAll(prediction.cacheMisses(), this::put);
     if (!plan.codecs().isEmpty()) {
       hash.putAll(plan.codecs(), this::put);
     }
@@ -74,6 +74,12 @@ final class PlanHash {
         .put(shard.region())
         .put(shard.device())
         .put(shard.cacheShare().orElse(NO_CACHE));
+  }
+
+  private void put(CacheMisses of) {
+    hash.put(of.table()).put(of.lookupShare()).put(of.known());
+    // Ids of plans whose caches hold what they need are older than this.
+    of.leastShare().ifPresent(least -> hash.put("least").put(least));
   }
 
   private void put(CollectiveCodec of) {

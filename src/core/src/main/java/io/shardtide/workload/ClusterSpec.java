@@ -216,6 +216,11 @@ public record ClusterSpec(
     return usable().min().orElseThrow();
   }
 
+  /** Returns the rows of how many batches a cache holds at once. */
+  public int cachedBatches() {
+    return pipeline.map(TrainingPipeline::cachedBatches).orElse(1);
+  }
+
   /** Returns the bytes that embeddings may use on the device that has the most memory. */
   public long mostUsableBytes() {
     return usable().max().orElseThrow();

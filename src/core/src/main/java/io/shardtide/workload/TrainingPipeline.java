@@ -45,6 +45,14 @@ public enum TrainingPipeline implements Named {
     return sentBatches;
   }
 
+  /**
+   * Returns the rows of how many batches a cache holds at once: prefetching fetches the next
+   * batch's before those of the current one are no longer used.
+   */
+  public int cachedBatches() {
+    return this == PREFETCH ? 2 : 1;
+  }
+
   /** Returns of how many batches a device holds the ids that its shards look up. */
   public int distributedBatches() {
     return distributedBatches;

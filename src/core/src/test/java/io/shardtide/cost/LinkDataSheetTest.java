@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import io.shardtide.workload.Collective;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -100,7 +101,7 @@ class LinkDataSheetTest {
   @Test
   void figures_have_defaults() {
     assertThat(LinkDataSheet.of(Map.of("nvlink-gbs", 370.0, "nic-gbs", 48.0)))
-        .isEqualTo(new LinkDataSheet(370, 370, 48, 20, 15));
+        .isEqualTo(new LinkDataSheet(370, 370, 48, 20, 15, OptionalDouble.empty()));
     assertThat(
             LinkDataSheet.of(
                 Map.of(
@@ -114,7 +115,11 @@ class LinkDataSheetTest {
                     4.0,
                     "nic-us",
                     5.0)))
-        .isEqualTo(new LinkDataSheet(1, 2, 3, 4, 5));
+        .isEqualTo(new LinkDataSheet(1, 2, 3, 4, 5, OptionalDouble.empty()));
+    LinkDataSheet withHost =
+        LinkDataSheet.of(Map.of("nvlink-gbs", 370.0, "nic-gbs", 48.0, "host-gbs", 64.0));
+    assertThat(withHost.hostGbs()).hasValue(64);
+    assertThat(withHost.describe()).endsWith("nic-us=15.0, host-gbs=64.0");
     assertThat(H100.describe())
         .isEqualTo(
             "data sheet: nvlink-gbs=370.0, nvls-gbs=460.0, nic-gbs=48.0, nvlink-us=20.0, nic-us=15.0");
@@ -134,7 +139,10 @@ class LinkDataSheetTest {
     assertRejected(
         Map.of("nvlink-gbs", 370.0, "nic-gb", 48.0),
         "links have no nic-gb (its value is 48.0);"
-            + " expected nvlink-gbs, nvls-gbs, nic-gbs, nvlink-us, nic-us");
+            + " expected nvlink-gbs, nvls-gbs, nic-gbs, nvlink-us, nic-us, host-gbs");
+    assertRejected(
+        Map.of("nvlink-gbs", 370.0, "nic-gbs", 48.0, "host-gbs", 0.0),
+        "host-gbs must be a finite number above 0, got 0.0");
     assertRejected(Map.of("nvlink-gbs", 370.0), "links must have nic-gbs, got {nvlink-gbs=370.0}");
     assertRejected(Map.of(), "links must have nvlink-gbs and nic-gbs, got {}");
   }

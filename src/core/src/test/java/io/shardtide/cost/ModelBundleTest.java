@@ -328,6 +328,8 @@ class ModelBundleTest {
             shipped().collectives(with(SHIPPED.collectives(), 0, TestModels.fromDataSheet(net))),
             shipped().cachesFrom(Optional.of(new ModelOrigin("x", "1"))),
             shipped().cachesFrom(Optional.of(new ModelOrigin("x", "2"))),
+            shipped().hostLinkGbs(OptionalDouble.of(64)),
+            shipped().hostLinkGbs(OptionalDouble.of(56)),
             shipped()
                 .collectives(
                     with(SHIPPED.collectives(), 0, net(net.collective(), net.direction(), 9))),
@@ -361,6 +363,19 @@ class ModelBundleTest {
                             net.layers()))));
     assertThat(different.stream().map(bundle -> bundle.build().contentId()).distinct())
         .hasSize(different.size());
+  }
+
+  @Test
+  void a_model_says_where_the_speed_of_its_host_link_is_from() {
+    assertThat(SHIPPED.describeHostLink())
+        .isEqualTo("host link of 56.0 GB/s a device, as in published runs");
+    assertThat(shipped().hostLinkGbs(OptionalDouble.of(64)).build().describeHostLink())
+        .isEqualTo("host link of 64.0 GB/s a device, from a data sheet");
+    for (double gbs : new double[] {0, -1, Double.NaN, Double.POSITIVE_INFINITY}) {
+      assertThatThrownBy(() -> shipped().hostLinkGbs(OptionalDouble.of(gbs)).build())
+          .isInstanceOf(InvalidModelException.class)
+          .hasMessage("GB/s of a model's host link must be a finite number above 0, got " + gbs);
+    }
   }
 
   @Test

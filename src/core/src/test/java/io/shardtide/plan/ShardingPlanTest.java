@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.stream.Stream;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
@@ -278,10 +279,16 @@ class ShardingPlanTest {
             plan(new PlanPrediction(List.of(COST, COST), 7, INSIGHT, List.of(PLACE), 1, List.of())),
             plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(), 1, List.of())),
             plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 2, List.of())),
-            plan(misses(new CacheMisses("a", 0.25, UseKnowledge.ACCESS_CDF))),
-            plan(misses(new CacheMisses("a", 0.5, UseKnowledge.ACCESS_CDF))),
-            plan(misses(new CacheMisses("b", 0.5, UseKnowledge.ACCESS_CDF))),
-            plan(misses(new CacheMisses("b", 0.5, UseKnowledge.NONE))),
+            plan(
+                misses(
+                    new CacheMisses("a", 0.25, UseKnowledge.ACCESS_CDF, OptionalDouble.empty()))),
+            plan(
+                misses(new CacheMisses("a", 0.5, UseKnowledge.ACCESS_CDF, OptionalDouble.empty()))),
+            plan(
+                misses(new CacheMisses("b", 0.5, UseKnowledge.ACCESS_CDF, OptionalDouble.empty()))),
+            plan(misses(new CacheMisses("b", 0.5, UseKnowledge.NONE, OptionalDouble.empty()))),
+            plan(misses(new CacheMisses("b", 0.5, UseKnowledge.NONE, OptionalDouble.of(0.5)))),
+            plan(misses(new CacheMisses("b", 0.5, UseKnowledge.NONE, OptionalDouble.of(0.7)))),
             plan(
                 new PlanPrediction(
                     List.of(COST, COST), 6, INSIGHT, List.of(otherPlace), 1, List.of())),
@@ -298,7 +305,8 @@ class ShardingPlanTest {
   @Test
   void a_cache_misses_a_share_of_the_lookups() {
     for (double share : new double[] {-0.1, 1.1, Double.NaN}) {
-      assertThatThrownBy(() -> new CacheMisses("a", share, UseKnowledge.NONE))
+      assertThatThrownBy(
+              () -> new CacheMisses("a", share, UseKnowledge.NONE, OptionalDouble.empty()))
           .hasMessage("share of lookups that a cache misses must be between 0 and 1, got " + share);
     }
   }

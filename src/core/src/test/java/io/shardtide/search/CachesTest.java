@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import io.shardtide.cost.TableShapes;
+import io.shardtide.option.Options;
+import io.shardtide.option.PredictionInputs;
+import io.shardtide.option.RowUse;
 import io.shardtide.plan.Explanation;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.SearchSettings;
@@ -17,12 +20,17 @@ import io.shardtide.testing.Plans;
 import io.shardtide.workload.AccessCdf;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ClusterSpecBuilder;
+import io.shardtide.workload.ComputeKernel;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.TableConstraints;
+import io.shardtide.workload.TableKernel;
+import io.shardtide.workload.TableKernelBuilder;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
+import io.shardtide.workload.TrainingPipeline;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.Set;
@@ -255,6 +263,91 @@ class CachesTest {
               assertThat(misses.known()).isEqualTo(UseKnowledge.ACCESS_CDF);
               assertThat(misses.reservation()).isEmpty();
             });
+  }
+
+  private static List<Double> offered(TableSpec table, ClusterSpec cluster) {
+    return Options.of(table, PredictionInputs.of(cluster)).all().stream()
+        .flatMap(option -> option.part().cacheShare().stream().boxed())
+        .distinct()
+        .sorted()
+        .toList();
+  }
+
+  private static ClusterSpec prefetching(ClusterSpec cluster) {
+    return ClusterSpecBuilder.builder(cluster)
+        .countsStepMemory(true)
+        .pipeline(Optional.of(TrainingPipeline.PREFETCH))
+        .build();
+  }
+
+  /** A batch of 16,384 touches 2.5% of the rows of this table, two touch 4.9%. */
+  @Test
+  void caches_hold_what_they_need_at_once() {
+    TableSpec table = Fixtures.table("a", 26_214_400, 64, 40.508);
+    ClusterSpec cluster = cluster(2, 2, 40 * Fixtures.GIB, 40 * Fixtures.GIB);
+    assertThat(RowUse.leastCacheShare(table, cluster)).isCloseTo(0.025, within(1e-4));
+    assertThat(offered(table, cluster)).startsWith(0.034, 0.051).hasSize(9);
+    assertThat(offered(table, prefetching(cluster))).startsWith(0.051, 0.076).hasSize(8);
+    TableSpec unused = table.withPoolingFactor(1e-3);
+    assertThat(offered(unused, prefetching(cluster))).startsWith(0.01, 0.015).hasSize(12);
+    TableSpec busy = table.withPoolingFactor(1e4);
+    assertThat(offered(busy, cluster)).as("all rows are needed").isEmpty();
+  }
+
+  /** Whoever names a size gets it, and the plan says that it is too small. */
+  @Test
+  void a_smaller_cache_is_planned_where_it_is_asked_for() {
+    TableSpec table =
+        TableSpecBuilder.builder(Fixtures.table("a", 26_214_400, 64, 40.508))
+            .kernel(
+                TableKernelBuilder.builder(TableKernel.NONE)
+                    .computeKernel(Optional.of(ComputeKernel.FUSED_UVM_CACHING))
+                    .cacheLoadFactor(OptionalDouble.of(0.03))
+                    .build())
+            .build();
+    ClusterSpec cluster = cluster(2, 2, 40 * Fixtures.GIB, 40 * Fixtures.GIB);
+    for (ClusterSpec of : List.of(cluster, prefetching(cluster))) {
+      assertThat(offered(table, of)).containsExactly(0.03);
+      List<Shard> shards = planned(List.of(table), of);
+      assertThat(share(shards, "a")).isEqualTo(0.03);
+      assertThat(TableShapes.cacheMisses(List.of(table), shards, of).get(0).leastShare())
+          .isEqualTo(
+              of.cachedBatches() == 1
+                  ? OptionalDouble.empty()
+                  : OptionalDouble.of(RowUse.leastCacheShare(table, of)));
+    }
+  }
+
+  /** A change of the pipeline changes predictions of tables whose caches a planner sizes. */
+  @Test
+  void prefetching_changes_predictions_of_caches_alone() {
+    TableSpec table = Fixtures.table("a", 26_214_400, 64, 40.508);
+    TableSpec small = Fixtures.table("b", 1_000, 64, 10);
+    TableSpec uncached = table.withConstraints(TableConstraints.NONE.withMayBeCached(false));
+    TableKernel uvm =
+        TableKernelBuilder.builder(TableKernel.NONE)
+            .computeKernel(Optional.of(ComputeKernel.FUSED_UVM))
+            .build();
+    TableKernel caching =
+        TableKernelBuilder.builder(uvm)
+            .computeKernel(Optional.of(ComputeKernel.FUSED_UVM_CACHING))
+            .build();
+    ClusterSpec cluster = cluster(2, 2, 40 * Fixtures.GIB, 40 * Fixtures.GIB);
+    PredictionInputs one = PredictionInputs.of(cluster);
+    PredictionInputs two = PredictionInputs.of(prefetching(cluster));
+    assertThat(one).isNotEqualTo(two);
+    assertThat(one.predictAlike(table, two)).isFalse();
+    assertThat(one.predictAlike(withKernel(table, caching), two)).isFalse();
+    assertThat(one.predictAlike(withKernel(table, uvm), two)).isTrue();
+    assertThat(one.predictAlike(small, two)).isTrue();
+    assertThat(one.predictAlike(uncached, two)).isTrue();
+    ClusterSpec withoutHost = cluster(2, 2, 40 * Fixtures.GIB, 0);
+    assertThat(PredictionInputs.of(prefetching(withoutHost)))
+        .isEqualTo(PredictionInputs.of(withoutHost));
+  }
+
+  private static TableSpec withKernel(TableSpec table, TableKernel kernel) {
+    return TableSpecBuilder.builder(table).kernel(kernel).build();
   }
 
   private static double share(List<Shard> shards, String table) {

@@ -12,6 +12,7 @@ import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -54,6 +55,8 @@ public final class ModelText {
       many.forEach(one -> write(one, lines));
     } else if (value instanceof Optional<?> option) {
       write(option.stream().toList(), lines);
+    } else if (value instanceof OptionalDouble option) {
+      write(option.stream().boxed().toList(), lines);
     } else if (value instanceof SortedMap<?, ?> map) {
       write(map.keySet(), lines);
       write(map.values(), lines);
@@ -94,6 +97,10 @@ public final class ModelText {
       case "double", "Double" -> Double.valueOf(line);
       case "boolean" -> Boolean.valueOf(line);
       case "float[]" -> floats(line);
+      case "OptionalDouble" ->
+          line.equals("0")
+              ? OptionalDouble.empty()
+              : OptionalDouble.of(Double.parseDouble(lines.next()));
       default -> line;
     };
   }

@@ -201,7 +201,9 @@ public final class Samples {
                             0))),
                 List.of(new OutOfRange("a", "rows", 10, 1000, 20_000_000)),
                 2,
-                List.of(new CacheMisses("a", 0.125, UseKnowledge.REUSE_HISTOGRAM))),
+                List.of(
+                    new CacheMisses(
+                        "a", 0.125, UseKnowledge.REUSE_HISTOGRAM, OptionalDouble.of(0.25)))),
             new PlanMoves(
                 List.of(new Transfer(new Overlap("a", new Region(0, 4, 0, 10), 0, 1), 160)),
                 List.of(

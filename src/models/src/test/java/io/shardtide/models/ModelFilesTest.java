@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -111,6 +112,7 @@ class ModelFilesTest {
           ModelBundleBuilder.builder(TestModels.allCollectives())
               .measuresDirections(measures)
               .cachesFrom(measures ? Optional.of(new ModelOrigin("other", "1")) : Optional.empty())
+              .hostLinkGbs(measures ? OptionalDouble.of(64) : OptionalDouble.empty())
               .collectives(
                   List.of(
                       new CollectiveNet(

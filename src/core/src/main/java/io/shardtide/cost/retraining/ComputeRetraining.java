@@ -1,6 +1,5 @@
 package io.shardtide.cost.retraining;
 
-import io.shardtide.cost.AddedMs;
 import io.shardtide.cost.ComputeSample;
 import io.shardtide.cost.CostEvaluator;
 import io.shardtide.cost.CostModel;
@@ -68,14 +67,7 @@ final class ComputeRetraining {
     add(old, false);
     List<float[]> outputs = predictor.towers(shapes);
     towers = new double[shapes.size()][];
-    Arrays.setAll(
-        towers,
-        s ->
-            evaluator.addend(
-                outputs.get(s),
-                shapes.get(s).replicated(),
-                shapes.get(s).weightBytes(),
-                AddedMs.NONE));
+    Arrays.setAll(towers, s -> evaluator.addend(outputs.get(s), shapes.get(s)));
     champion.correction().ifPresent(this::undo);
     List<MeasuredLoad> all = List.copyOf(loads.keySet());
     double[] labels = new double[all.size()];

@@ -23,8 +23,11 @@ import io.shardtide.workload.AccessCdf;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.CommCodec;
+import io.shardtide.workload.ComputeKernel;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.TableConstraints;
+import io.shardtide.workload.TableKernel;
+import io.shardtide.workload.TableKernelBuilder;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
 import io.shardtide.workload.TrainingPipeline;
@@ -33,6 +36,7 @@ import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.Set;
 import net.jqwik.api.ForAll;
@@ -125,6 +129,10 @@ class PlanBoundTest {
     int count = isCached ? 2 : 2 + random.nextInt(3);
     List<TableSpec> tables = tables(random, count, !isCached);
     ClusterSpecBuilder builder = cluster(random, bundle, devices);
+    if (isCached && random.nextBoolean()) {
+      tables.set(0, tables.get(0).withConstraints(TableConstraints.NONE));
+      tables.set(0, TableSpecBuilder.builder(tables.get(0)).kernel(inHostMemory(random)).build());
+    }
     if (isTight || isCached) {
       double bytes = tables.stream().mapToDouble(TableSpec::bytes).sum();
       double share = (isCached ? 0.3 : 0.9) + 0.6 * random.nextDouble();
@@ -164,6 +172,17 @@ class PlanBoundTest {
       }
       tables.remove(tables.size() - 1);
     }
+  }
+
+  /** No cache, or one that may be too small: what the link to host memory takes is added. */
+  private static TableKernel inHostMemory(Random random) {
+    boolean isCached = random.nextBoolean();
+    return TableKernelBuilder.builder(TableKernel.NONE)
+        .computeKernel(
+            Optional.of(isCached ? ComputeKernel.FUSED_UVM_CACHING : ComputeKernel.FUSED_UVM))
+        .cacheLoadFactor(
+            isCached ? OptionalDouble.of(0.01 + 0.3 * random.nextDouble()) : OptionalDouble.empty())
+        .build();
   }
 
   private static void check(SearchProblem problem) {

@@ -19,6 +19,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -133,6 +134,7 @@ public final class ModelTraining {
         .correction(Optional.empty())
         .optimizers(fitted.state.optimizers())
         .cachesFrom(compute.cachesFrom())
+        .hostLinkGbs(links.map(LinkDataSheet::hostGbs).orElse(OptionalDouble.empty()))
         .build()
         .identified();
   }

@@ -303,7 +303,7 @@ class ModelTrainingTest {
   @Test
   void a_data_sheet_predicts_the_collectives_that_were_not_measured() {
     SampleSet many = samples(1, 200);
-    LinkDataSheet links = new LinkDataSheet(370, 460, 48, 20, 15);
+    LinkDataSheet links = new LinkDataSheet(370, 460, 48, 20, 15, OptionalDouble.of(64));
     TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64);
     List<CollectiveSample> measured =
         many.collectives().stream()
