@@ -11,6 +11,7 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ComputeKernel;
 import io.shardtide.workload.Names;
 import io.shardtide.workload.OutputType;
+import io.shardtide.workload.RowOrder;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableKernel;
@@ -72,7 +73,9 @@ record GivenPlan(WorkloadTask workload, List<Shard> shards) {
       Optional<Long> rowOffset,
       Optional<Long> rows,
       Optional<Integer> device,
-      Optional<Double> cacheShare) {
+      Optional<Double> cacheShare,
+      Optional<Boolean> deduplicated,
+      Optional<RowOrder> rowOrder) {
 
     Shard of(TableSpec table) {
       int column = columnOffset.orElse(0);
@@ -88,7 +91,9 @@ record GivenPlan(WorkloadTask workload, List<Shard> shards) {
           region,
           device.orElse(Shard.EVERY_DEVICE),
           kind,
-          cacheShare.map(OptionalDouble::of).orElse(OptionalDouble.empty()));
+          cacheShare.map(OptionalDouble::of).orElse(OptionalDouble.empty()),
+          deduplicated.orElse(false),
+          rowOrder);
     }
   }
 
@@ -159,6 +164,9 @@ record GivenPlan(WorkloadTask workload, List<Shard> shards) {
     if (others.isEmpty()) {
       throw invalid(table.name(), "must have shards, got none");
     }
+    if (table.pooled() && others.get(0).deduplicated()) {
+      throw invalid(table.name(), "is deduplicated; must not be, since it is pooled");
+    }
     Shard first = others.get(0);
     ShardKind kind = first.kind();
     ShardScope scope = kind.scope();
@@ -197,7 +205,7 @@ record GivenPlan(WorkloadTask workload, List<Shard> shards) {
           && cluster.node(device) != cluster.node(first.device())) {
         device = first.device();
       }
-      expected.add(new Shard(table.name(), region, device, kind, first.cacheShare()));
+      expected.add(first.at(region, device));
       column += number == blocks - 1 ? columns : 0;
     }
     for (int i = 0; i < expected.size(); i++) {
@@ -217,14 +225,16 @@ record GivenPlan(WorkloadTask workload, List<Shard> shards) {
   }
 
   private static String text(Shard shard) {
-    return "columns %d+%d, rows %d+%d on device %d%s"
+    return "columns %d+%d, rows %d+%d on device %d%s%s%s"
         .formatted(
             shard.columnOffset(),
             shard.columns(),
             shard.rowOffset(),
             shard.rows(),
             shard.device(),
-            shard.cacheShare().isPresent() ? ", cached " + shard.cacheShare().getAsDouble() : "");
+            shard.cacheShare().isPresent() ? ", cached " + shard.cacheShare().getAsDouble() : "",
+            shard.deduplicated() ? ", deduplicated" : "",
+            shard.rowOrder().map(order -> ", " + order.label()).orElse(""));
   }
 
   private static IllegalArgumentException invalid(String table, String problem) {

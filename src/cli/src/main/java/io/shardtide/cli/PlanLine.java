@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.shardtide.cost.TableShapes;
 import io.shardtide.plan.CacheMisses;
 import io.shardtide.plan.CollectiveCodec;
+import io.shardtide.plan.HotOwner;
 import io.shardtide.plan.Replication;
 import io.shardtide.plan.Shard;
 import io.shardtide.samples.WorkloadTask;
@@ -13,6 +14,7 @@ import io.shardtide.workload.TableKernel;
 import io.shardtide.workload.TableSpec;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 
@@ -82,6 +84,9 @@ final class PlanLine {
     Map<String, Double> misses =
         TableShapes.cacheMisses(task.tables(), shards, task.cluster()).stream()
             .collect(Collectors.toMap(CacheMisses::table, CacheMisses::lookupShare));
+    Map<String, HotOwner> hotOwners =
+        HotOwner.of(TableSpec.byName(task.tables()), shards).stream()
+            .collect(Collectors.toMap(HotOwner::table, Function.identity()));
     line.put("world_size", task.cluster().devices());
     ArrayNode tables = line.putArray("tables");
     for (TableSpec table : task.tables()) {
@@ -90,6 +95,10 @@ final class PlanLine {
       putKernel(planned, table);
       if (misses.containsKey(table.name())) {
         planned.put("missed_lookups", misses.get(table.name()));
+      }
+      HotOwner hot = hotOwners.get(table.name());
+      if (hot != null) {
+        planned.put("hot_device", hot.device()).put("hot_factor", hot.factor());
       }
       ArrayNode ofTable = planned.putArray("shards");
       for (Shard shard : byTable.get(table.name())) {
@@ -106,6 +115,10 @@ final class PlanLine {
             .cacheShare()
             .ifPresentOrElse(
                 share -> of.put("cache_share", share), () -> of.putNull("cache_share"));
+        if (shard.deduplicated()) {
+          of.put("deduplicated", true);
+        }
+        shard.rowOrder().ifPresent(order -> of.put("row_order", order.label()));
       }
     }
   }

@@ -177,6 +177,8 @@ final class PlanText {
     ShardTexts.replication(plan).ifPresent(text -> out.line("  %s", text));
     ShardTexts.codecs(plan).ifPresent(text -> out.line("  codecs: %s", text));
     ShardTexts.kernels(plan).ifPresent(text -> out.line("  kernels: %s", text));
+    ShardTexts.deduplications(plan).ifPresent(text -> out.line("  distinct ids: %s", text));
+    ShardTexts.hotOwners(plan).ifPresent(text -> out.line("  hot rows: %s", text));
     List<OutOfRange> outside = plan.prediction().outOfRange();
     if (!outside.isEmpty()) {
       out.line(

@@ -28,6 +28,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -261,14 +262,39 @@ final class ShardTexts {
         .map(all -> all + "; none elsewhere");
   }
 
+  /** Returns the deduplicated tables of a plan, and what that saves; empty without any. */
+  static Optional<String> deduplications(ShardingPlan plan) {
+    return named(
+        plan.prediction().insight().deduplications(),
+        of ->
+            text(
+                "%s (%.3g %% of a rank's ids are distinct, saves %.3f ms)",
+                of.table(), 100 * of.distinctShare(), of.savedMs()));
+  }
+
+  /** Returns the hot devices of a plan's split tables; empty without any. */
+  static Optional<String> hotOwners(ShardingPlan plan) {
+    return named(
+        plan.prediction().hotOwners(),
+        of ->
+            text(
+                "%s on device %d, %.3g times the mean lookups",
+                of.table(), of.device(), of.factor()));
+  }
+
+  /** Returns the first of some texts, and how many there are beside them; empty without any. */
+  private static <T> Optional<String> named(List<T> all, Function<T, String> text) {
+    int others = all.size() - MAX_NAMED;
+    return all.stream()
+        .limit(MAX_NAMED)
+        .map(text)
+        .reduce((first, second) -> first + "; " + second)
+        .map(some -> others > 0 ? text("%s; and %,d more tables", some, others) : some);
+  }
+
   /** Returns what publishers decided about kernels of tables; empty without any. */
   static Optional<String> kernels(ShardingPlan plan) {
-    int others = plan.kernels().size() - MAX_NAMED;
-    return plan.kernels().stream()
-        .limit(MAX_NAMED)
-        .map(ShardTexts::kernel)
-        .reduce((first, second) -> first + "; " + second)
-        .map(all -> others > 0 ? text("%s; and %,d more tables", all, others) : all);
+    return named(plan.kernels(), ShardTexts::kernel);
   }
 
   private static String kernel(PlannedKernel planned) {

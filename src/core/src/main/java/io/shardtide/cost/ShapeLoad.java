@@ -82,8 +82,9 @@ public record ShapeLoad(double[] tower, Map<ShardScope, Double> elements, long[]
     double samples =
         copied ? (double) cluster.batchSize() / cluster.devices() : cluster.batchSize();
     double rowShare = rows / (double) table.rows();
-    double outputs = table.outputs(samples, rowShare);
-    double lookups = table.lookups(samples, rowShare);
+    double hot = part.hotFactor(table, cluster.devices(), cluster.devicesPerNode());
+    double outputs = table.outputs(samples, rowShare) * (table.pooled() ? 1 : hot);
+    double lookups = table.lookups(samples, rowShare) * hot;
     return of(
         evaluator.addend(
             tower, copied, table.bytesPerElement(), evaluator.hostMs(part, table, cluster)),

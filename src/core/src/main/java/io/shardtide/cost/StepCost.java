@@ -11,7 +11,9 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Predicted cost of one training step: a function of the devices' loads and the cluster. Holds its
@@ -129,7 +131,17 @@ public record StepCost(
                 load -> holders(shard, option, cluster).forEach(d -> loads.get(d).add(load)));
       }
     }
+    deduplicated(shards)
+        .map(byName::get)
+        .filter(Objects::nonNull)
+        .map(of -> DeduplicationCost.load(evaluator, of.table(), cluster))
+        .forEach(load -> loads.forEach(device -> device.add(load)));
     return of(evaluator, collectives, loads, slowdowns);
+  }
+
+  /** Returns the names of the tables of a plan whose ids are deduplicated. */
+  private static Stream<String> deduplicated(List<Shard> shards) {
+    return shards.stream().filter(Shard::deduplicated).map(Shard::table).distinct();
   }
 
   /**
@@ -162,7 +174,7 @@ public record StepCost(
       ClusterSpec cluster,
       CostEvaluator evaluator,
       TowerPredictor towers) {
-    List<PlannedPart> parts = PlannedPart.of(tables, shards);
+    List<PlannedPart> parts = PlannedPart.of(tables, shards, cluster);
     Map<TableSpec, TableShapes> byTable = new HashMap<>();
     List<ShardShape> shapes = new ArrayList<>();
     for (PlannedPart of : parts) {
@@ -179,6 +191,10 @@ public record StepCost(
               evaluator, outputs.get(i), of.table(), shapes.get(i), of.part().scope(), cluster);
       of.shard().holders(cluster.devices()).forEach(d -> loads.get(d).add(load));
     }
+    Map<String, TableSpec> byName = TableSpec.byName(tables);
+    deduplicated(shards)
+        .map(name -> DeduplicationCost.load(evaluator, byName.get(name), cluster))
+        .forEach(load -> loads.forEach(device -> device.add(load)));
     return loads;
   }
 

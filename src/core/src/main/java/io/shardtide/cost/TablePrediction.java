@@ -1,6 +1,6 @@
 package io.shardtide.cost;
 
-import io.shardtide.option.HotColdTable;
+import io.shardtide.option.DerivedTables;
 import io.shardtide.option.Option;
 import io.shardtide.plan.OutOfRange;
 import io.shardtide.workload.ClusterSpec;
@@ -19,7 +19,7 @@ import java.util.Optional;
  * @param towers those of each multiple of 4 columns, with all rows in the memory of one device, and
  *     of all other options that a plan may have; in the order of {@link
  *     io.shardtide.option.Options}. Must not be changed
- * @param cuts the table cut by use, for each number of hot rows; empty if a plan may not cut it
+ * @param derived the table cut by use, and with its ids deduplicated, if a plan may do so
  * @param byGroups predictions of the table in several replica groups; empty if a plan may have one
  *     only
  * @param outOfRange values of the table outside the model's training range
@@ -27,7 +27,7 @@ import java.util.Optional;
 public record TablePrediction(
     TableSpec table,
     Map<Option, float[]> towers,
-    Map<Long, HotColdTable> cuts,
+    DerivedTables derived,
     Map<ReplicaGroups, TablePrediction> byGroups,
     List<OutOfRange> outOfRange) {
   /**
@@ -36,7 +36,7 @@ public record TablePrediction(
    * @param towers one array for each of {@code 4, 8, 12 ...} columns
    */
   public TablePrediction(TableSpec table, List<float[]> towers, List<OutOfRange> outOfRange) {
-    this(table, ofColumns(towers), Map.of(), Map.of(), outOfRange);
+    this(table, ofColumns(towers), DerivedTables.NONE, Map.of(), outOfRange);
   }
 
   private static Map<Option, float[]> ofColumns(List<float[]> towers) {
@@ -50,7 +50,6 @@ public record TablePrediction(
   /** Checks that each width has a tower output. */
   public TablePrediction {
     towers = Collections.unmodifiableMap(towers);
-    cuts = Collections.unmodifiableMap(cuts);
     byGroups = Collections.unmodifiableMap(byGroups);
     outOfRange = List.copyOf(outOfRange);
     int widths = table.columns() / TableSpec.COLUMN_UNIT;
@@ -70,7 +69,7 @@ public record TablePrediction(
 
   /** Returns these predictions with those of replica groups. */
   TablePrediction withGroups(Map<ReplicaGroups, TablePrediction> ofGroups) {
-    return new TablePrediction(table, towers, cuts, ofGroups, outOfRange);
+    return new TablePrediction(table, towers, derived, ofGroups, outOfRange);
   }
 
   /** Returns the tower's output for some columns of the table, with all rows. */
@@ -78,13 +77,16 @@ public record TablePrediction(
     return towers.get(Option.ofColumns(columns));
   }
 
-  /** Returns the table whose parts are those of an option; see {@link Option#of}. */
+  /** Returns the table whose parts are those of an option; see {@link DerivedTables}. */
   public TableSpec table(Option option) {
-    return option.of(table, cuts);
+    return derived.of(table, option);
   }
 
   /** Returns what a part adds to each of its devices, if it was predicted. */
   public Optional<ShapeLoad> load(Option option, CostEvaluator evaluator, ClusterSpec cluster) {
+    if (option.deduplicated() && option.isAddition()) {
+      return derived.deduplicated().map(of -> DeduplicationCost.load(evaluator, table, cluster));
+    }
     return Optional.ofNullable(towers.get(option))
         .map(tower -> ShapeLoad.of(evaluator, tower, option.part(), table(option), cluster));
   }

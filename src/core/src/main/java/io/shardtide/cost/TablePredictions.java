@@ -34,7 +34,8 @@ public final class TablePredictions {
         shapes.add(
             ofTables
                 .computeIfAbsent(
-                    option.of(table, options.cuts()), t -> new TableShapes(t, inputs.batchSize()))
+                    options.derived().of(table, option),
+                    t -> new TableShapes(t, inputs.batchSize()))
                 .of(option.part(), inputs));
       }
       return new Shapes(options, shapes);
@@ -45,7 +46,7 @@ public final class TablePredictions {
       options.all().forEach(option -> towers.put(option, outputs.next()));
       ShardShape whole = shapes.get(table.columns() / TableSpec.COLUMN_UNIT - 1);
       return new TablePrediction(
-          table, towers, options.cuts(), Map.of(), model.limits().ofShape(table.name(), whole));
+          table, towers, options.derived(), Map.of(), model.limits().ofShape(table.name(), whole));
     }
   }
 

@@ -51,7 +51,7 @@ public final class TableShapes {
       return List.of();
     }
     SortedMap<String, PlannedPart> cached = new TreeMap<>();
-    for (PlannedPart of : PlannedPart.of(tables, shards)) {
+    for (PlannedPart of : PlannedPart.of(tables, shards, cluster)) {
       if (of.part().cacheShare().isPresent()) {
         cached.put(of.table().name(), of);
       }
@@ -79,13 +79,17 @@ public final class TableShapes {
 
   /**
    * Returns the shape of a shard of the table in a plan. Of a part whose rows are split, all shards
-   * have the shape of the first one, although the last one may have fewer rows.
+   * have the rows of the first one, although the last one may have fewer, and the lookups of the
+   * hottest one.
    *
    * @param part the part that the shard is of
    * @param device the shard's device
    */
   public ShardShape of(TablePart part, int device, ClusterSpec cluster) {
-    return shape(DeviceShard.of(table, part, device, cluster));
+    int devicesOfNode = cluster.devicesOfNode(cluster.node(device)).size();
+    return shape(
+        DeviceShard.of(table, part, device, cluster),
+        part.hotFactor(table, cluster.devices(), devicesOfNode));
   }
 
   /** Returns the shape of each shard of a part; of one that is split over a node, a full node. */
@@ -95,6 +99,7 @@ public final class TableShapes {
         part.columns(),
         isCopy ? (double) batchSize / inputs.devices() : batchSize,
         part.rowShare(table, inputs.devices(), inputs.devicesPerNode()),
+        part.hotFactor(table, inputs.devices(), inputs.devicesPerNode()),
         isCopy,
         part.cacheShare());
   }
@@ -105,21 +110,34 @@ public final class TableShapes {
   }
 
   ShardShape shape(DeviceShard shard) {
+    return shape(shard, 1);
+  }
+
+  private ShardShape shape(DeviceShard shard, double hotFactor) {
     return shape(
         shard.table().columns(),
         shard.samples(),
         shard.rowShare(),
+        hotFactor,
         shard.replicated(),
         shard.cacheShare());
   }
 
   private ShardShape shape(
-      int columns, double samples, double rowShare, boolean replicated, OptionalDouble cacheShare) {
-    BatchUse batchUse = samples == batchSize ? use : BatchUse.of(rowUse, table.lookups(samples, 1));
+      int columns,
+      double samples,
+      double rowShare,
+      double hotFactor,
+      boolean replicated,
+      OptionalDouble cacheShare) {
+    BatchUse batchUse =
+        samples == batchSize && hotFactor == 1
+            ? use
+            : BatchUse.of(rowUse, table.lookups(samples, 1) * hotFactor);
     return new ShardShape(
         ShardShape.rows(table.rows(), rowShare),
         columns,
-        table.outputs(samples, rowShare),
+        table.outputs(samples, rowShare) * (table.pooled() ? 1 : hotFactor),
         batchUse.ofRows(rowShare),
         table.bytesPerElement(),
         replicated,

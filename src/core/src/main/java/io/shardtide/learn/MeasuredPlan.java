@@ -75,7 +75,7 @@ record MeasuredPlan(
             .toList();
     SortedMap<Integer, List<DeviceShard>> shards = new TreeMap<>();
     Set<ShardScope> scopes = EnumSet.noneOf(ShardScope.class);
-    for (PlannedPart of : PlannedPart.of(tables, plan.shards())) {
+    for (PlannedPart of : PlannedPart.of(tables, plan.shards(), cluster)) {
       DeviceShard onDevice = DeviceShard.of(of.table(), of.part(), of.shard().device(), cluster);
       scopes.add(of.part().collectives(of.table()));
       of.shard()

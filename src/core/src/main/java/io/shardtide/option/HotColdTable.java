@@ -1,7 +1,6 @@
 package io.shardtide.option;
 
 import io.shardtide.plan.HotRows;
-import io.shardtide.plan.Shard;
 import io.shardtide.workload.AccessCdf;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.TableConstraints;
@@ -9,7 +8,6 @@ import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
 /**
@@ -65,7 +63,7 @@ public record HotColdTable(TableSpec hot, TableSpec others) {
         .accessCdf(cdf(use, first, end, lookupShare));
   }
 
-  private static AccessCdf cdf(RowUse use, long first, long end, double lookupShare) {
+  static AccessCdf cdf(RowUse use, long first, long end, double lookupShare) {
     double before = use.lookupShare((double) first);
     List<Double> shares = new ArrayList<>();
     for (long rows = 1; rows < end - first; rows *= AccessCdf.FACTOR) {
@@ -96,6 +94,7 @@ public record HotColdTable(TableSpec hot, TableSpec others) {
             && !constraints.isAlwaysCopied()
             && constraints.notCopied().allowSome(table.pooled())
             && constraints.sameDevicesAs().isEmpty()
+            && !table.deduplicated().orElse(false)
             && HotRows.canBeNamed(table.name());
     if (!mayBeCut) {
       return levels;
@@ -111,26 +110,5 @@ public record HotColdTable(TableSpec hot, TableSpec others) {
       }
     }
     return levels;
-  }
-
-  /** Returns both tables. */
-  List<TableSpec> both() {
-    return List.of(hot, others);
-  }
-
-  /**
-   * Returns tables as {@link HotRows#separate} names them in the shards of a plan.
-   *
-   * @param tables tables of the plan
-   * @param shards the shards of the plan
-   */
-  static List<TableSpec> separate(List<TableSpec> tables, List<Shard> shards) {
-    Map<String, Long> hotRows = HotRows.byTable(shards);
-    List<TableSpec> separated = new ArrayList<>();
-    for (TableSpec table : tables) {
-      Long rows = hotRows.get(table.name());
-      separated.addAll(rows == null ? List.of(table) : of(table, rows).both());
-    }
-    return separated;
   }
 }

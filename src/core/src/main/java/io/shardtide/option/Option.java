@@ -17,10 +17,11 @@ import java.util.stream.IntStream;
  *
  * @param hotRows how many of the most used rows each device has a copy of; 0 if the table is not
  *     cut by use
+ * @param deduplicated whether each rank sends the distinct ids of its batch instead of all
  * @param part what each part is, of all other rows; copies of a table with hot rows are those of
- *     the hot rows
+ *     the hot rows, and those of a deduplicated table what deduplication takes on each device
  */
-public record Option(long hotRows, TablePart part) {
+public record Option(long hotRows, boolean deduplicated, TablePart part) {
   /** One for each width, because nearly all options of most tables are such. */
   private static final List<Option> OF_COLUMNS =
       IntStream.rangeClosed(1, TableSpec.MAX_COLUMNS / TableSpec.COLUMN_UNIT)
@@ -28,6 +29,11 @@ public record Option(long hotRows, TablePart part) {
               units ->
                   new Option(0, new TablePart(ShardScope.DEVICE, units * TableSpec.COLUMN_UNIT)))
           .toList();
+
+  /** An option that gets all ids. */
+  public Option(long hotRows, TablePart part) {
+    this(hotRows, false, part);
+  }
 
   /** Returns parts of so many columns with all rows, each in the memory of one device. */
   public static Option ofColumns(int columns) {
@@ -49,6 +55,7 @@ public record Option(long hotRows, TablePart part) {
       options.add(
           new Option(
               hotRows.getOrDefault(shard.table(), 0L),
+              shard.deduplicated(),
               new TablePart(shard.kind().scope(), shard.columns(), ofTable, shard.cacheShare())));
     }
     return options;
@@ -56,7 +63,7 @@ public record Option(long hotRows, TablePart part) {
 
   /** Returns whether it is {@link #onAll} of others: no way to shard a table by itself. */
   public boolean isAddition() {
-    return hotRows > 0 && part.scope() == ShardScope.COPIES;
+    return (hotRows > 0 || deduplicated) && part.scope() == ShardScope.COPIES;
   }
 
   /**
@@ -65,9 +72,14 @@ public record Option(long hotRows, TablePart part) {
    * @param columns columns of the table
    */
   public Optional<Option> onAll(int columns) {
-    return hotRows == 0 || isAddition()
+    return (hotRows == 0 && !deduplicated) || isAddition()
         ? Optional.empty()
-        : Optional.of(new Option(hotRows, new TablePart(ShardScope.COPIES, columns)));
+        : Optional.of(new Option(hotRows, deduplicated, new TablePart(ShardScope.COPIES, columns)));
+  }
+
+  /** Returns whether its parts are of the same rows, looked up alike, as those of another one. */
+  public boolean isOfSameTable(Option other) {
+    return firstRow() == other.firstRow() && deduplicated == other.deduplicated;
   }
 
   /** Returns the first row of the table that its parts have; all devices have those before it. */
@@ -80,27 +92,14 @@ public record Option(long hotRows, TablePart part) {
     return hotRows == 0;
   }
 
-  /** Returns this option with all rows of the table in its parts. */
+  /** Returns this option with all rows of the table in its parts, which get all ids. */
   public Option withAllRows() {
     return new Option(0, part);
   }
 
-  /** Returns whether each part has all rows, in the memory of one device. */
+  /** Returns whether each part has all rows and gets all ids, in the memory of one device. */
   public boolean isOnDevice() {
-    return hasAllRows() && part.isOnDevice();
-  }
-
-  /**
-   * Returns the table whose parts these are: of a table that is cut by use, some of its rows.
-   *
-   * @param cuts the table cut by use, for each number of hot rows
-   */
-  public TableSpec of(TableSpec table, Map<Long, HotColdTable> cuts) {
-    if (hotRows == 0) {
-      return table;
-    }
-    HotColdTable cut = cuts.get(hotRows);
-    return isAddition() ? cut.hot() : cut.others();
+    return hasAllRows() && !deduplicated && part.isOnDevice();
   }
 
   /** Returns this option with other columns in each part. */
@@ -110,7 +109,7 @@ public record Option(long hotRows, TablePart part) {
 
   /** Returns this option with other parts. */
   public Option with(TablePart other) {
-    return new Option(hotRows, other);
+    return new Option(hotRows, deduplicated, other);
   }
 
   /** Returns this option in device memory. */
@@ -121,6 +120,7 @@ public record Option(long hotRows, TablePart part) {
   /** Returns what it is, for people. */
   public String describe() {
     String described = Options.describe(part);
-    return hotRows == 0 ? described : "%s, %s hot rows".formatted(described, hotRows);
+    String ids = deduplicated ? ", distinct ids" : "";
+    return hotRows == 0 ? described + ids : "%s, %s hot rows".formatted(described, hotRows);
   }
 }

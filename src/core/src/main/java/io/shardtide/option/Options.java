@@ -6,17 +6,18 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
  * All that a plan may choose among for a table: what is predicted of it.
  *
- * @param cuts the table cut by use, for each number of hot rows
- * @param all the options: without hot rows, and then for each number of them their copies and the
- *     options of all other rows. Each begins with the parts in the memory of one device, the
- *     narrowest first
+ * @param derived the table cut by use, and with its ids deduplicated
+ * @param all the options: of the table, then deduplicated ones, and then for each number of hot
+ *     rows their copies and the options of all other rows. Each begins with the parts in the memory
+ *     of one device, the narrowest first
  */
-public record Options(Map<Long, HotColdTable> cuts, List<Option> all) {
+public record Options(DerivedTables derived, List<Option> all) {
   /** All freedoms of parts, each after those to whose parts it adds. */
   private static final List<Freedom> FREEDOMS =
       List.of(new Columns(), new Rows(), new Copies(), new Caches(), new RowBlocks());
@@ -28,6 +29,12 @@ public record Options(Map<Long, HotColdTable> cuts, List<Option> all) {
     for (TablePart part : parts(table, inputs)) {
       all.add(part.isOnDevice() ? Option.ofColumns(part.columns()) : new Option(0, part));
     }
+    Optional<TableSpec> deduplicated = DistinctIds.deduplicated(table, inputs);
+    deduplicated.ifPresent(
+        of ->
+            parts(of, inputs).stream()
+                .filter(part -> part.scope() != ShardScope.COPIES)
+                .forEach(part -> all.add(new Option(0, true, part))));
     for (long hotRows : HotColdTable.levels(table, inputs)) {
       HotColdTable cut = HotColdTable.of(table, hotRows);
       cuts.put(hotRows, cut);
@@ -36,7 +43,7 @@ public record Options(Map<Long, HotColdTable> cuts, List<Option> all) {
           .filter(part -> part.scope() != ShardScope.COPIES)
           .forEach(part -> all.add(new Option(hotRows, part)));
     }
-    return new Options(cuts, all);
+    return new Options(new DerivedTables(cuts, deduplicated), all);
   }
 
   private static List<TablePart> parts(TableSpec table, PredictionInputs inputs) {

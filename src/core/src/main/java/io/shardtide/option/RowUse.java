@@ -3,8 +3,10 @@ package io.shardtide.option;
 import io.shardtide.plan.UseKnowledge;
 import io.shardtide.workload.AccessCdf;
 import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.DistinctShare;
 import io.shardtide.workload.ReuseHistogram;
 import io.shardtide.workload.TableSpec;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -24,6 +26,8 @@ import java.util.List;
  *   <li>a {@link ReuseHistogram} of one batch: rows of one share were used equally often; the
  *       lookups of rows that the batch did not touch are the share of rows that it used once (Good
  *       and Turing: Good, Biometrika 1953), at most half;
+ *   <li>the share of distinct ids among a rank's lookups: Zipf's law, with the exponent that gives
+ *       it;
  *   <li>nothing: all rows are used equally.
  * </ul>
  */
@@ -33,6 +37,18 @@ public final class RowUse {
 
   /** At most this share of lookups is taken to go to rows that a measured batch did not touch. */
   private static final double MAX_UNTOUCHED = 0.5;
+
+  /** Far above what any use of rows shows: half of it is nearly one row. */
+  private static final double MAX_EXPONENT = 16;
+
+  /** Halvings of the range of exponents, to 1e-8. */
+  private static final int BISECTIONS = 30;
+
+  /** So many ranks of Zipf's law are summed one by one; the error of the others is below 1e-5. */
+  private static final int SUMMED_RANKS = 64;
+
+  /** Below it, the integral of a power is the logarithm. */
+  private static final double LEAST_POWER = 1e-9;
 
   private final UseKnowledge knowledge;
 
@@ -60,18 +76,69 @@ public final class RowUse {
    */
   public static RowUse of(TableSpec table, int reuseBatchSize) {
     if (table.accessCdf().isKnown()) {
-      return ofCdf(table.accessCdf(), (double) table.rows());
+      return ofCdf(table.accessCdf(), (double) table.rows(), UseKnowledge.ACCESS_CDF);
     }
     double lookups = table.lookups(reuseBatchSize, 1);
     if (table.reuseHistogram().isKnown() && lookups > 0) {
       return ofReuse(table.reuseHistogram(), (double) table.rows(), lookups);
+    }
+    if (!table.distinctShare().isEmpty() && table.poolingFactor() > 0) {
+      return ofDistinctShare(table);
     }
     RowUse use = new RowUse(UseKnowledge.NONE, 1);
     use.add((double) table.rows(), 1);
     return use.scaled();
   }
 
-  private static RowUse ofCdf(AccessCdf cdf, double tableRows) {
+  /**
+   * Returns the use by Zipf's law whose exponent gives the distinct ids of the most samples that
+   * were measured. It is an estimate from one batch.
+   */
+  private static RowUse ofDistinctShare(TableSpec table) {
+    DistinctShare most = table.distinctShare().get(table.distinctShare().size() - 1);
+    double lookups = table.lookups(most.samples(), 1);
+    double low = 0;
+    double high = MAX_EXPONENT;
+    for (int i = 0; i < BISECTIONS; i++) {
+      double exponent = (low + high) / 2;
+      if (ofZipf(table.rows(), exponent).distinctRows(lookups) > most.share() * lookups) {
+        low = exponent;
+      } else {
+        high = exponent;
+      }
+    }
+    return ofZipf(table.rows(), low);
+  }
+
+  private static RowUse ofZipf(long tableRows, double exponent) {
+    double all = zipfSum(tableRows, exponent);
+    List<Double> shares = new ArrayList<>();
+    for (long rows = 1; rows < tableRows; rows *= AccessCdf.FACTOR) {
+      shares.add(Math.min(1, zipfSum(rows, exponent) / all));
+    }
+    shares.add(1.0);
+    return ofCdf(new AccessCdf(shares), (double) tableRows, UseKnowledge.REUSE_HISTOGRAM);
+  }
+
+  /** Returns the sum of rank^-exponent: of many ranks, the integral by the midpoint rule. */
+  private static double zipfSum(long ranks, double exponent) {
+    double sum = 0;
+    for (int rank = 1; rank <= Math.min(ranks, SUMMED_RANKS); rank++) {
+      sum += StrictMath.pow(rank, -exponent);
+    }
+    if (ranks <= SUMMED_RANKS) {
+      return sum;
+    }
+    double power = 1 - exponent;
+    double from = SUMMED_RANKS + 0.5;
+    double to = ranks + 0.5;
+    return sum
+        + (Math.abs(power) < LEAST_POWER
+            ? StrictMath.log(to / from)
+            : (StrictMath.pow(to, power) - StrictMath.pow(from, power)) / power);
+  }
+
+  private static RowUse ofCdf(AccessCdf cdf, double tableRows, UseKnowledge knowledge) {
     List<Double> shares = cdf.shares();
     int intervals = shares.size();
     double[] ends = new double[intervals + 1];
@@ -84,7 +151,7 @@ public final class RowUse {
       density[i] = lookups[i] / (ends[i + 1] - ends[i]);
       middle[i] = Math.sqrt(Math.max(ends[i], 0.5) * ends[i + 1]);
     }
-    RowUse use = new RowUse(UseKnowledge.ACCESS_CDF, intervals * PARTS);
+    RowUse use = new RowUse(knowledge, intervals * PARTS);
     for (int i = 0; i < intervals; i++) {
       if (i == 0 || ends[i + 1] - ends[i] <= 1.5 || lookups[i] <= 0) {
         use.add(ends[i + 1] - ends[i], lookups[i]);
@@ -217,14 +284,26 @@ public final class RowUse {
 
   static double leastCacheShare(TableSpec table, int batchSize, int batches) {
     RowUse use = of(table, batchSize);
-    double lookups = batches * table.lookups(batchSize, 1);
+    double all = use.rowsBefore[use.size - 1] + use.rows[use.size - 1];
+    return use.distinctRows(batches * table.lookups(batchSize, 1)) / all;
+  }
+
+  /** Returns how many rows so many lookups touch, if these do not depend on each other. */
+  double distinctRows(double lookups) {
     double touched = 0;
-    double all = 0;
-    for (int g = 0; g < use.size; g++) {
-      touched -= use.rows[g] * StrictMath.expm1(-lookups * use.share[g]);
-      all += use.rows[g];
+    for (int g = 0; g < size; g++) {
+      touched += rows[g] * -StrictMath.expm1(-lookups * share[g]);
     }
-    return touched / all;
+    return touched;
+  }
+
+  /** Returns the use by the distinct ids of so many lookups each. */
+  RowUse deduplicated(double lookups) {
+    RowUse distinct = new RowUse(knowledge, size);
+    for (int g = 0; g < size; g++) {
+      distinct.add(rows[g], rows[g] * -StrictMath.expm1(-lookups * share[g]));
+    }
+    return distinct.scaled();
   }
 
   /** Returns the share of all lookups that fall on the most used rows. */

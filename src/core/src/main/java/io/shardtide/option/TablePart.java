@@ -136,6 +136,18 @@ public record TablePart(ShardScope scope, int columns, int blocks, OptionalDoubl
     return Region.blockRows(table.rows(), rowBlocks(cluster.devices(), cluster.devicesPerNode()));
   }
 
+  /**
+   * Returns the lookups of the part's hottest block of rows over the mean of its blocks, as a
+   * table's use of blocks says; 1 where rows are not split, or that is not known.
+   */
+  public double hotFactor(TableSpec table, int devices, int devicesPerNode) {
+    if (table.rowSpread().isEmpty()) {
+      return 1;
+    }
+    int blocks = rowBlocks(devices, devicesPerNode);
+    return table.hottest(blocks).orElseThrow().share() * blocks;
+  }
+
   /** Returns the share of a table's rows in the first of the part's blocks. */
   public double rowShare(TableSpec table, int devices, int devicesPerNode) {
     return Region.blockRows(table.rows(), rowBlocks(devices, devicesPerNode))

@@ -14,18 +14,30 @@ import java.util.List;
  * @param bottleneck the device that all others wait for
  * @param explanations why tables were cut, split by rows or copied, and parts moved, in {@link
  *     Explanation#ORDER}; the first {@value #MAX_EXPLANATIONS}
+ * @param deduplications deduplicated tables, by name, and what that saves
  */
 @RecordBuilder
 public record Insight(
     double lowerBoundMs,
     double uncertaintyMs,
     Bottleneck bottleneck,
-    List<Explanation> explanations) {
+    List<Explanation> explanations,
+    List<Deduplication> deduplications) {
   /** More than a person reads, few enough for a record. */
   public static final int MAX_EXPLANATIONS = 100;
+
+  /** An analysis of a plan without deduplicated tables. */
+  public Insight(
+      double lowerBoundMs,
+      double uncertaintyMs,
+      Bottleneck bottleneck,
+      List<Explanation> explanations) {
+    this(lowerBoundMs, uncertaintyMs, bottleneck, explanations, List.of());
+  }
 
   /** Copies what may change. */
   public Insight {
     explanations = List.copyOf(explanations);
+    deduplications = List.copyOf(deduplications);
   }
 }

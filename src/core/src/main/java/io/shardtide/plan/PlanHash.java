@@ -54,6 +54,12 @@ final class PlanHash {
     if (!plan.kernels().isEmpty()) {
       hash.putAll(plan.kernels(), kernel -> hash.put("kernel").put(kernel));
     }
+    if (!insight.deduplications().isEmpty()) {
+      hash.put("deduplications").put(insight.deduplications());
+    }
+    if (!prediction.hotOwners().isEmpty()) {
+      hash.put("hotOwners").put(prediction.hotOwners());
+    }
     return hash;
   }
 
@@ -74,6 +80,10 @@ final class PlanHash {
         .put(shard.region())
         .put(shard.device())
         .put(shard.cacheShare().orElse(NO_CACHE));
+    if (shard.deduplicated()) {
+      hash.put("deduplicated");
+    }
+    shard.rowOrder().ifPresent(order -> hash.put("rowOrder").put(order));
   }
 
   private void put(CacheMisses of) {

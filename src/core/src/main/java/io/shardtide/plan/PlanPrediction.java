@@ -14,6 +14,7 @@ import java.util.List;
  *     first {@value #MAX_OUT_OF_RANGE}
  * @param outOfRangeCount how many such values there are in total
  * @param cacheMisses cached tables, by name, and how many of their lookups the caches miss
+ * @param hotOwners tables whose lookups fall on one device more than on others, by name
  */
 public record PlanPrediction(
     List<DeviceCost> deviceCosts,
@@ -21,15 +22,28 @@ public record PlanPrediction(
     Insight insight,
     List<OutOfRange> outOfRange,
     int outOfRangeCount,
-    List<CacheMisses> cacheMisses) {
+    List<CacheMisses> cacheMisses,
+    List<HotOwner> hotOwners) {
 
   /** More than a person reads, few enough for a record. */
   public static final int MAX_OUT_OF_RANGE = 100;
+
+  /** A prediction without hot owners. */
+  public PlanPrediction(
+      List<DeviceCost> deviceCosts,
+      double predictedMs,
+      Insight insight,
+      List<OutOfRange> outOfRange,
+      int outOfRangeCount,
+      List<CacheMisses> cacheMisses) {
+    this(deviceCosts, predictedMs, insight, outOfRange, outOfRangeCount, cacheMisses, List.of());
+  }
 
   /** Copies what may change. */
   public PlanPrediction {
     deviceCosts = List.copyOf(deviceCosts);
     outOfRange = List.copyOf(outOfRange);
     cacheMisses = List.copyOf(cacheMisses);
+    hotOwners = List.copyOf(hotOwners);
   }
 }

@@ -1,12 +1,14 @@
 package io.shardtide.plan;
 
 import io.shardtide.workload.Names;
+import io.shardtide.workload.RowOrder;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableSpec;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -23,9 +25,18 @@ import java.util.stream.IntStream;
  * @param cacheShare share of the shard's rows that device memory holds, the most used ones, 0 to 1,
  *     the same of all shards of a table: all rows are in host memory, of a share of 0 without a
  *     cache; empty if all are in device memory
+ * @param deduplicated whether each rank sends it the distinct ids of its batch instead of all
+ * @param rowOrder in which order rows are cut into blocks, and numbered; empty where rows are not
+ *     cut, and of tables whose use of rows is not known by blocks: contiguous
  */
 public record Shard(
-    String table, Region region, int device, ShardKind kind, OptionalDouble cacheShare) {
+    String table,
+    Region region,
+    int device,
+    ShardKind kind,
+    OptionalDouble cacheShare,
+    boolean deduplicated,
+    Optional<RowOrder> rowOrder) {
 
   /** In place of a device's number: each device holds a copy. */
   public static final int EVERY_DEVICE = -1;
@@ -61,9 +72,14 @@ public record Shard(
     }
   }
 
-  /** A shard in device memory. */
+  /** A shard in device memory that gets all ids. */
   public Shard(String table, Region region, int device, ShardKind kind) {
     this(table, region, device, kind, OptionalDouble.empty());
+  }
+
+  /** A shard that gets all ids. */
+  public Shard(String table, Region region, int device, ShardKind kind, OptionalDouble cacheShare) {
+    this(table, region, device, kind, cacheShare, false, Optional.empty());
   }
 
   /** Returns the bytes of device memory of a part of this shard. */
@@ -73,14 +89,19 @@ public record Shard(
 
   /** Returns this shard with another cache share. */
   public Shard withCacheShare(OptionalDouble share) {
-    return new Shard(table, region, device, kind, share);
+    return new Shard(table, region, device, kind, share, deduplicated, rowOrder);
   }
 
   /** Returns this shard as one of a table, its first row so many further down. */
   Shard at(String ofTable, long rowsDown) {
     Region moved =
         new Region(region.columnOffset(), region.columns(), rowOffset() + rowsDown, rows());
-    return new Shard(ofTable, moved, device, kind, cacheShare);
+    return new Shard(ofTable, moved, device, kind, cacheShare, deduplicated, rowOrder);
+  }
+
+  /** Returns this shard of another region, on another device. */
+  public Shard at(Region other, int onDevice) {
+    return new Shard(table, other, onDevice, kind, cacheShare, deduplicated, rowOrder);
   }
 
   /** Returns shards by the name of their table, in their order. */

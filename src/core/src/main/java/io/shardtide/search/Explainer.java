@@ -1,9 +1,11 @@
 package io.shardtide.search;
 
+import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.Tiers;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
 import io.shardtide.plan.Bottleneck;
+import io.shardtide.plan.Deduplication;
 import io.shardtide.plan.Explanation;
 import io.shardtide.plan.Explanation.Cause;
 import io.shardtide.plan.Explanation.ExplainedAction;
@@ -75,7 +77,32 @@ final class Explainer {
         lowerBoundMs,
         uncertaintyMs,
         bottleneck(),
-        explanations.stream().limit(Insight.MAX_EXPLANATIONS).toList());
+        explanations.stream().limit(Insight.MAX_EXPLANATIONS).toList(),
+        deduplications());
+  }
+
+  /** Returns the deduplicated tables, by name. */
+  private List<Deduplication> deduplications() {
+    List<Deduplication> deduplications = new ArrayList<>();
+    for (int t = 0; t < tables.size(); t++) {
+      if (state.way(t).option.deduplicated()) {
+        Move undone = allRows(t);
+        double saved =
+            undone == null
+                ? Double.POSITIVE_INFINITY
+                : objective.costAfter(undone) - objective.costMs();
+        for (TablePrediction of : tables.get(t).tables()) {
+          double left = of.derived().deduplicated().orElseThrow().poolingFactor();
+          deduplications.add(
+              new Deduplication(
+                  of.table().name(),
+                  left / of.table().poolingFactor(),
+                  Double.isInfinite(saved) ? 0 : saved));
+        }
+      }
+    }
+    deduplications.sort(Comparator.comparing(Deduplication::table));
+    return deduplications;
   }
 
   private List<Integer> largest(int most, IntPredicate isNew) {

@@ -189,7 +189,7 @@ final class Relaxations {
               ? new TablePrediction(
                   table.table().withConstraints(constraints),
                   table.towers(),
-                  table.cuts(),
+                  table.derived(),
                   Map.of(),
                   table.outOfRange())
               : table);

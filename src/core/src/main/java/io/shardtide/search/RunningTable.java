@@ -29,6 +29,7 @@ import java.util.Set;
  *     another number of columns
  * @param firstRow the first row that the parts have: all devices have those before it; 0 of tables
  *     that share their devices
+ * @param deduplicated whether the parts get distinct ids
  * @param scope where the rows of the parts are; null of a table that did not run
  * @param partsBefore into how many parts it was cut, also those whose devices are gone
  * @param isEqual whether the parts are of equal width, at places of their own
@@ -37,6 +38,7 @@ record RunningTable(
     List<RunningPart> parts,
     PlanShards shards,
     long firstRow,
+    boolean deduplicated,
     ShardScope scope,
     int partsBefore,
     boolean isEqual) {
@@ -74,7 +76,7 @@ record RunningTable(
           .add(new PlacedShard(shard, options.get(i)));
     }
     PlanShards none = new PlanShards(List.of(), plan.devices(), plan.groups());
-    RunningTable isNew = new RunningTable(List.of(), none, 0, null, 0, false);
+    RunningTable isNew = new RunningTable(List.of(), none, 0, false, null, 0, false);
     List<RunningTable> running = new ArrayList<>();
     for (TableGroup group : tables) {
       boolean ran = group.specs().anyMatch(table -> byTable.containsKey(table.name()));
@@ -122,6 +124,7 @@ record RunningTable(
         group.isShared() ? shared(group, ofTables) : ofTables.get(0),
         new PlanShards(all, plan.devices(), plan.groups()),
         group.isShared() ? 0 : firstRow,
+        !first.isEmpty() && first.get(0).option().deduplicated(),
         scope,
         count,
         areEqual);
@@ -134,7 +137,7 @@ record RunningTable(
 
   /** Returns the option of the parts, of which there must be some. */
   Option option() {
-    return new Option(firstRow, parts.get(0).part());
+    return new Option(firstRow, deduplicated, parts.get(0).part());
   }
 
   /**

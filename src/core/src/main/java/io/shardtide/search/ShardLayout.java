@@ -5,6 +5,8 @@ import io.shardtide.option.TablePart;
 import io.shardtide.plan.Region;
 import io.shardtide.plan.Shard;
 import io.shardtide.search.problem.TableGroup;
+import io.shardtide.workload.RowOrder;
+import io.shardtide.workload.RowSpread;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableSpec;
@@ -14,6 +16,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -62,11 +65,22 @@ final class ShardLayout {
         boolean isCopied = kind.scope() == ShardScope.COPIES;
         int device = isCopied ? Shard.EVERY_DEVICE : places.first(ordered[number]);
         int devices = isCopied ? 1 : places.size(ordered[number]);
+        int blocks = Math.max(devices, part.blocks());
+        Optional<RowOrder> rowOrder =
+            blocks == 1 ? Optional.empty() : table.hottest(blocks).map(RowSpread.Hottest::order);
         long rows = Region.blockRows(all.rows(), devices);
         for (long row = all.rowOffset(); row < all.rowEnd(); row += rows) {
           long ofBlock = Math.min(rows, all.rowEnd() - row);
           Region block = new Region(all.columnOffset(), all.columns(), firstRow + row, ofBlock);
-          ofTable.add(new Shard(table.name(), block, device, kind, part.cacheShare()));
+          ofTable.add(
+              new Shard(
+                  table.name(),
+                  block,
+                  device,
+                  kind,
+                  part.cacheShare(),
+                  way.option.deduplicated(),
+                  rowOrder));
           device++;
         }
       }

@@ -8,6 +8,7 @@ import io.shardtide.cost.StepCollective;
 import io.shardtide.cost.StepCollectives;
 import io.shardtide.cost.TablePrediction;
 import io.shardtide.option.Option;
+import io.shardtide.option.TablePart;
 import io.shardtide.search.problem.PartMemory;
 import io.shardtide.search.problem.TableGroup;
 import io.shardtide.workload.ClusterSpec;
@@ -114,9 +115,17 @@ final class TableWays {
             .toArray();
   }
 
-  /** Adds what all devices may have of a table, if no other table has its name. */
+  /**
+   * Adds what all devices may have of a table: hot rows, if no other table has their name, and the
+   * deduplication of its ids.
+   */
   private void addToAll(int table, Set<String> names) {
     TablePrediction first = tables.get(table).tables().get(0);
+    if (tables.get(table).mayBeDeduplicated()) {
+      Option ofIds =
+          new Option(0, true, new TablePart(ShardScope.COPIES, tables.get(table).columns()));
+      ofTables.get(table).known.put(ofIds, way(table, ofIds, null));
+    }
     for (Option option : first.towers().keySet()) {
       if (option.isAddition()
           && !tables.get(table).isShared()
@@ -187,7 +196,7 @@ final class TableWays {
 
   /** Returns whether all devices may have of a table what an option has on all. */
   private boolean mayHave(int table, Option option) {
-    return option.hasAllRows() || onAll(table, option) != null;
+    return option.onAll(tables.get(table).columns()).isEmpty() || onAll(table, option) != null;
   }
 
   private Way onAll(int table, Option option) {

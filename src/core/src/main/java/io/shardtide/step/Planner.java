@@ -8,6 +8,7 @@ import io.shardtide.cost.TrainedRanges;
 import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.plan.DeviceSpeed;
 import io.shardtide.plan.Effort;
+import io.shardtide.plan.HotOwner;
 import io.shardtide.plan.InfeasibleWorkload;
 import io.shardtide.plan.OutOfRange;
 import io.shardtide.plan.Overlap;
@@ -204,7 +205,8 @@ public record Planner(
         outside.stream().limit(PlanPrediction.MAX_OUT_OF_RANGE).toList(),
         outside.size(),
         TableShapes.cacheMisses(
-            List.copyOf(tables.values()), found.shards(), found.collectives().cluster()));
+            List.copyOf(tables.values()), found.shards(), found.collectives().cluster()),
+        HotOwner.of(tables, found.shards()));
   }
 
   /** Checks an upper bound of the bytes of shards, kernels and moves in a record. */

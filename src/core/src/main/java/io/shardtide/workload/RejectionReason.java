@@ -45,6 +45,13 @@ public enum RejectionReason {
    * rows need.
    */
   INVALID_ACCESS_CDF,
+  /**
+   * Distinct shares of a table that are out of range, not in the order of their samples, or fewer
+   * or more ids than its rows and lookups allow; deduplication of a pooled table.
+   */
+  INVALID_DISTINCT_SHARE,
+  /** Spreads of a table's lookups over blocks of rows that do not sum to 1, or two of one order. */
+  INVALID_ROW_SPREAD,
   /** Bytes per element, of weights or of the optimizer, outside the range. */
   INVALID_BYTES_PER_ELEMENT,
   /** An optimizer that is not known. */

@@ -3,6 +3,7 @@ package io.shardtide.workload;
 import io.soabase.recordbuilder.core.RecordBuilder;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -44,6 +45,12 @@ import java.util.stream.Collectors;
  * @param storage the hash table that stores its rows; empty: it has a fixed number of rows. A
  *     hashed table is never copied, as each copy would store other ids: its constraints become ones
  *     that allow neither {@link ShardKind#DATA_PARALLEL} nor hot rows
+ * @param distinctShare how ids repeat within a rank's batch, by samples; at most {@value
+ *     #MAX_DISTINCT_SHARES}, empty when not measured
+ * @param deduplicated whether each rank sends the distinct ids of its batch, of an unpooled table;
+ *     empty: a plan decides it if {@code distinctShare} is known, else it is not
+ * @param rowSpread how lookups spread over blocks of rows, in each order that the trainer can cut
+ *     rows in, the preferred one first; empty: evenly
  */
 @RecordBuilder
 public record TableSpec(
@@ -63,7 +70,10 @@ public record TableSpec(
     List<TableFeature> features,
     Optional<IdWeights> idWeights,
     TableKernel kernel,
-    Optional<HashedStorage> storage) {
+    Optional<HashedStorage> storage,
+    List<DistinctShare> distinctShare,
+    Optional<Boolean> deduplicated,
+    List<RowSpread> rowSpread) {
 
   /**
    * Columns of tables and shards are multiples of this: FBGEMM's kernels load 4 floats (16 bytes)
@@ -85,6 +95,12 @@ public record TableSpec(
 
   /** Eight 64-bit numbers per element. */
   public static final double MAX_BYTES_PER_ELEMENT = 64;
+
+  /** More than the powers of 2 of an int. */
+  public static final int MAX_DISTINCT_SHARES = 64;
+
+  /** A share is written with a few digits. */
+  private static final double DISTINCT_TOLERANCE = 1e-3;
 
   /**
    * @throws RejectedException if a value is outside its range, or the constraints contradict each
@@ -120,6 +136,17 @@ public record TableSpec(
     constraints.check(name, pooled);
     features = TableFeature.ofTable(features, name, poolingFactor);
     checkKernel(name, kernel, constraints);
+    distinctShare = List.copyOf(distinctShare);
+    rowSpread = List.copyOf(rowSpread);
+    checkDistinctShare(name, rows, poolingFactor, distinctShare);
+    limits(RejectionReason.INVALID_DISTINCT_SHARE, name)
+        .check(
+            !pooled || !deduplicated.orElse(false),
+            "deduplicated",
+            "false, since it is pooled",
+            true);
+    limits(RejectionReason.INVALID_ROW_SPREAD, name)
+        .different("orders of row spreads", rowSpread.stream().map(of -> of.order().label()));
   }
 
   /**
@@ -150,12 +177,35 @@ public record TableSpec(
         List.of(),
         Optional.empty(),
         TableKernel.NONE,
-        Optional.empty());
+        Optional.empty(),
+        List.of(),
+        Optional.empty(),
+        List.of());
   }
 
   /** Checks a number of rows. */
   static void checkRows(long rows, String table) {
     limits(RejectionReason.INVALID_ROWS, table).whole("rows", rows, 1, MAX_ROWS);
+  }
+
+  /** Checks that shares are in the order of samples, and no more ids than rows. */
+  private static void checkDistinctShare(
+      String name, long rows, double poolingFactor, List<DistinctShare> shares) {
+    Limits limits = limits(RejectionReason.INVALID_DISTINCT_SHARE, name);
+    limits.whole("distinct shares", shares.size(), 0, MAX_DISTINCT_SHARES);
+    int before = 0;
+    for (DistinctShare of : shares) {
+      limits.above("samples of a distinct share", of.samples(), before, Integer.MAX_VALUE);
+      double lookups = of.samples() * poolingFactor;
+      double distinct = of.share() * lookups;
+      limits.check(
+          distinct <= rows * (1 + DISTINCT_TOLERANCE)
+              && distinct >= Math.min(1, lookups) * (1 - DISTINCT_TOLERANCE),
+          "distinct share of %s samples".formatted(of.samples()),
+          "of 1 to %s rows, in %s lookups".formatted(rows, lookups),
+          of.share());
+      before = of.samples();
+    }
   }
 
   /** Checks that some kind that the constraints allow can be computed by the kernel. */
@@ -198,10 +248,15 @@ public record TableSpec(
         .build();
   }
 
-  /** Returns this table with another pooling factor, which its features share as before. */
+  /**
+   * Returns this table with another pooling factor, which its features share as before, and without
+   * what was measured of its lookups by samples and by blocks of rows.
+   */
   public TableSpec withPoolingFactor(double lookups) {
     return TableSpecBuilder.builder(this)
         .poolingFactor(lookups)
+        .distinctShare(List.of())
+        .rowSpread(List.of())
         .features(TableFeature.withLookups(features, lookups))
         .build();
   }
@@ -246,8 +301,27 @@ public record TableSpec(
     return TableSpecBuilder.builder(this)
         .rows(slots)
         .accessCdf(accessCdf.resized(slots))
+        .distinctShare(distinctIn(slots))
         .storage(Optional.of(resized))
         .build();
+  }
+
+  /** Returns the distinct shares that so many rows allow: fewer slots hold fewer distinct ids. */
+  private List<DistinctShare> distinctIn(long slots) {
+    return distinctShare.stream()
+        .map(
+            of ->
+                new DistinctShare(
+                    of.samples(), Math.min(of.share(), slots / (of.samples() * poolingFactor))))
+        .toList();
+  }
+
+  /**
+   * Returns whether its publisher allows parts that get all ids, or distinct ones only; of copies,
+   * which get none, whatever was said.
+   */
+  public boolean mayHave(boolean isDeduplicated, ShardScope scope) {
+    return scope == ShardScope.COPIES || deduplicated.orElse(isDeduplicated) == isDeduplicated;
   }
 
   /** Returns whether a plan may keep its rows in host memory. */
@@ -260,6 +334,7 @@ public record TableSpec(
     return TableSpecBuilder.builder(this)
         .reuseHistogram(ReuseHistogram.UNKNOWN)
         .accessCdf(AccessCdf.UNKNOWN)
+        .distinctShare(List.of())
         .build();
   }
 
@@ -300,6 +375,19 @@ public record TableSpec(
    */
   public double outputs(double samples, double rowShare) {
     return pooled ? samples * outputsPerSample() : lookups(samples, rowShare);
+  }
+
+  /**
+   * Returns the block of rows that gets most lookups if the rows are split into so many, in the
+   * order in which the hottest block gets the fewest, the preferred one of equal ones; empty if
+   * lookups spread evenly.
+   *
+   * @param blocks number of blocks, at least 1
+   */
+  public Optional<RowSpread.Hottest> hottest(int blocks) {
+    return rowSpread.stream()
+        .map(of -> of.hottest(blocks))
+        .min(Comparator.comparingDouble(RowSpread.Hottest::share));
   }
 
   /** Returns the bytes that the weight of a looked-up id takes in a step; 0 without weights. */

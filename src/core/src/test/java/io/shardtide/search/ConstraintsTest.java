@@ -210,7 +210,7 @@ class ConstraintsTest {
                         ? new TablePrediction(
                             t.table().withConstraints(constraints),
                             t.towers(),
-                            t.cuts(),
+                            t.derived(),
                             Map.of(),
                             t.outOfRange())
                         : t)

@@ -170,7 +170,8 @@ class ExtremesTest {
     for (int t = 0; t < count; t++) {
       TablePrediction of = some.get(t % some.size());
       TableSpec table = TableSpecBuilder.builder(of.table()).name("table%06d".formatted(t)).build();
-      all.add(new TablePrediction(table, of.towers(), of.cuts(), of.byGroups(), of.outOfRange()));
+      all.add(
+          new TablePrediction(table, of.towers(), of.derived(), of.byGroups(), of.outOfRange()));
     }
     return all;
   }

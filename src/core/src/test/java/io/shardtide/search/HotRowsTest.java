@@ -3,6 +3,7 @@ package io.shardtide.search;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.option.DerivedTables;
 import io.shardtide.option.Option;
 import io.shardtide.plan.Explanation;
 import io.shardtide.plan.Explanation.ExplainedAction;
@@ -117,7 +118,8 @@ class HotRowsTest {
         TableConstraints.NONE.withKinds(
             EnumSet.of(ShardKind.DATA_PARALLEL, ShardKind.TABLE_ROW_WISE));
     TableSpec table = table("skewed", 0.02).withConstraints(rows);
-    assertThat(problem(List.of(table), PlanShards.NONE).tables().get(0).cuts()).isEmpty();
+    assertThat(problem(List.of(table), PlanShards.NONE).tables().get(0).derived().byUse())
+        .isEmpty();
   }
 
   /** A table whose devices another one must share is not cut: nothing says where its copies go. */
@@ -170,7 +172,8 @@ class HotRowsTest {
     assertThat(bound).isLessThanOrEqualTo(found.predictedMs());
     for (TablePrediction table : problem.tables()) {
       table
-          .cuts()
+          .derived()
+          .byUse()
           .forEach(
               (hotRows, cut) ->
                   assertThat(cut.others().rows() + hotRows).isEqualTo(table.table().rows()));
@@ -193,7 +196,11 @@ class HotRowsTest {
             .map(
                 t ->
                     new TablePrediction(
-                        t.table(), withoutHotRows(t.towers()), Map.of(), Map.of(), t.outOfRange()))
+                        t.table(),
+                        withoutHotRows(t.towers()),
+                        DerivedTables.NONE,
+                        Map.of(),
+                        t.outOfRange()))
             .toList();
     List<Shard> shards = found.shards();
     assertThat(StepCosts.of(without, shards, CLUSTER, problem.model()).predictedMs())

@@ -14,11 +14,14 @@ import io.shardtide.pool.PoolNode;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.CommCodec;
 import io.shardtide.workload.DeviceMemory;
+import io.shardtide.workload.DistinctShare;
 import io.shardtide.workload.HashedStorage;
 import io.shardtide.workload.Named;
 import io.shardtide.workload.Names;
 import io.shardtide.workload.Reflected;
 import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.RowOrder;
+import io.shardtide.workload.RowSpread;
 import io.shardtide.workload.Spelling;
 import io.shardtide.workload.TableConstraints;
 import io.shardtide.workload.TableFeature;
@@ -79,6 +82,8 @@ final class JsonRecords {
     strict(TableKernel.NONE, "");
     strict(HashedStorage.PLAIN, "");
     strict(new TableFeature("-", 0), "name poolingFactor");
+    strict(new DistinctShare(1, 1), "samples share");
+    strict(new RowSpread(RowOrder.CONTIGUOUS, List.of(1.0)), "order shares");
     strict(new CommCodec("-", 1), "name bytesPerElement");
     strict(new DeviceMemory(0, 1), "device bytes");
     strict(

@@ -13,6 +13,7 @@ import io.shardtide.workload.IdWeights;
 import io.shardtide.workload.Named;
 import io.shardtide.workload.Optimizer;
 import io.shardtide.workload.OutputType;
+import io.shardtide.workload.RowOrder;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.SourcePosition;
 import io.shardtide.workload.TableConstraints;
@@ -81,6 +82,10 @@ interface SpecMapping {
 
   default Optional<IdWeights> idWeights(String name) {
     return Optional.ofNullable(name).map(IdWeights::of);
+  }
+
+  default RowOrder rowOrder(String name) {
+    return RowOrder.of(name);
   }
 
   default Eviction eviction(String name) {

@@ -9,6 +9,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.models.Floats;
 import io.shardtide.models.Nullable;
+import io.shardtide.option.DerivedTables;
 import io.shardtide.option.HotColdTable;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
@@ -21,6 +22,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
@@ -34,11 +36,16 @@ final class TablePredictionMapping {
 
   private static TablePredicted toAvro(TablePrediction prediction, boolean withTowers) {
     TablePredicted avro =
-        toAvro(prediction.table(), prediction, option -> option.hotRows() == 0, withTowers);
+        toAvro(
+            prediction.table(),
+            prediction,
+            option -> option.hotRows() == 0 && !option.deduplicated(),
+            withTowers);
     avro.setOutOfRange(prediction.outOfRange().stream().map(SpecMapping.INSTANCE::toAvro).toList());
     List<UsePredicted> byUse = new ArrayList<>();
     prediction
-        .cuts()
+        .derived()
+        .byUse()
         .forEach(
             (hotRows, cut) -> {
               Predicate<Option> isOfCut = option -> option.hotRows() == hotRows;
@@ -53,6 +60,12 @@ final class TablePredictionMapping {
                           withTowers)));
             });
     avro.setByUse(byUse);
+    avro.setDeduplicated(
+        prediction
+            .derived()
+            .deduplicated()
+            .map(of -> toAvro(of, prediction, Option::deduplicated, withTowers))
+            .orElse(null));
     avro.setByGroups(
         prediction.byGroups().entrySet().stream()
             .map(
@@ -88,7 +101,7 @@ final class TablePredictionMapping {
               }
             });
     return new TablePredicted(
-        SpecMapping.INSTANCE.toAvro(table), towers, List.of(), splits, List.of(), List.of());
+        SpecMapping.INSTANCE.toAvro(table), towers, List.of(), splits, List.of(), List.of(), null);
   }
 
   static io.shardtide.avro.DatedPrediction toAvro(VersionedPrediction dated) {
@@ -125,6 +138,7 @@ final class TablePredictionMapping {
     return Stream.of(
             widths.apply(avro).stream(),
             splits(avro),
+            Stream.ofNullable(avro.getDeduplicated()).flatMap(of -> towers(of, widths)),
             avro.getByUse().stream()
                 .flatMap(
                     use -> Stream.concat(splits(use.getHot()), towers(use.getOthers(), widths))),
@@ -146,12 +160,18 @@ final class TablePredictionMapping {
     Map<Option, float[]> byOption = new LinkedHashMap<>();
     Map<Long, HotColdTable> cuts = new LinkedHashMap<>();
     Map<ReplicaGroups, TablePrediction> byGroups = new LinkedHashMap<>();
-    add(byOption, 0, avro, towers, widths.apply(avro).size());
+    add(byOption, part -> new Option(0, part), avro, towers, widths.apply(avro).size());
+    TablePredicted ofIds = avro.getDeduplicated();
+    if (ofIds != null) {
+      int count = widths.apply(ofIds).size();
+      add(byOption, part -> new Option(0, true, part), ofIds, towers, count);
+    }
     for (UsePredicted use : avro.getByUse()) {
-      add(byOption, use.getHotRows(), use.getHot(), towers, 0);
+      Function<TablePart, Option> ofRows = part -> new Option(use.getHotRows(), part);
+      add(byOption, ofRows, use.getHot(), towers, 0);
       float[] copies = byOption.get(copies(use));
       int others = widths.apply(use.getOthers()).size();
-      add(byOption, use.getHotRows(), use.getOthers(), towers, others);
+      add(byOption, ofRows, use.getOthers(), towers, others);
       // Until 0.2.0, copies of the other rows were predicted, which no plan may have.
       byOption.put(copies(use), copies);
       cuts.put(
@@ -169,7 +189,9 @@ final class TablePredictionMapping {
     return new TablePrediction(
         SpecMapping.INSTANCE.fromAvro(avro.getTable()),
         byOption,
-        cuts,
+        new DerivedTables(
+            cuts,
+            Optional.ofNullable(ofIds).map(of -> SpecMapping.INSTANCE.fromAvro(of.getTable()))),
         byGroups,
         avro.getOutOfRange().stream().map(SpecMapping.INSTANCE::fromAvro).toList());
   }
@@ -181,13 +203,13 @@ final class TablePredictionMapping {
 
   private static void add(
       Map<Option, float[]> byOption,
-      long hotRows,
+      Function<TablePart, Option> optionOf,
       TablePredicted avro,
       Iterator<float[]> towers,
       int widths) {
     for (int units = 1; units <= widths; units++) {
-      Option option = Option.ofColumns(units * TableSpec.COLUMN_UNIT);
-      byOption.put(hotRows == 0 ? option : new Option(hotRows, option.part()), towers.next());
+      TablePart part = Option.ofColumns(units * TableSpec.COLUMN_UNIT).part();
+      byOption.put(optionOf.apply(part), towers.next());
     }
     for (SplitPredicted split : avro.getSplits()) {
       TablePart part =
@@ -196,7 +218,7 @@ final class TablePredictionMapping {
               split.getColumns(),
               split.getBlocks(),
               Nullable.optional(split.getCacheShare()));
-      byOption.put(new Option(hotRows, part), towers.next());
+      byOption.put(optionOf.apply(part), towers.next());
     }
   }
 }

@@ -20,6 +20,7 @@ import io.shardtide.cost.TablePrediction;
 import io.shardtide.cost.VersionedPrediction;
 import io.shardtide.growth.GrowthState;
 import io.shardtide.growth.Range;
+import io.shardtide.option.DerivedTables;
 import io.shardtide.option.HotColdTable;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
@@ -417,13 +418,17 @@ class RoundTripTest {
     Map<Option, float[]> inGroups = new LinkedHashMap<>(columns.towers());
     inGroups.put(new Option(0, copy), rows);
     TablePrediction others =
-        new TablePrediction(table, inGroups, Map.of(), Map.of(), columns.outOfRange());
+        new TablePrediction(table, inGroups, DerivedTables.NONE, Map.of(), columns.outOfRange());
     Map<Option, float[]> towers = new LinkedHashMap<>(columns.towers());
     towers.put(
         new Option(0, new TablePart(ShardScope.CLUSTER, width, 1, OptionalDouble.of(0.25))), rows);
     towers.put(new Option(0, copy), copies);
     towers.put(
         new Option(0, new TablePart(ShardScope.DEVICE, width, 3, OptionalDouble.empty())), copies);
+    columns
+        .towers()
+        .forEach((option, tower) -> towers.put(new Option(0, true, option.part()), tower));
+    towers.put(new Option(0, true, new TablePart(ShardScope.CLUSTER, width)), rows);
     Map<Long, HotColdTable> cuts = new LinkedHashMap<>();
     for (long hotRows : List.of(256L, 1024L)) {
       cuts.put(hotRows, new HotColdTable(hot, table));
@@ -436,7 +441,12 @@ class RoundTripTest {
     Map<ReplicaGroups, TablePrediction> byGroups = new LinkedHashMap<>();
     byGroups.put(new ReplicaGroups(2, GroupLayout.STRIDED), others);
     byGroups.put(new ReplicaGroups(4, GroupLayout.CONSECUTIVE), others);
-    return new TablePrediction(columns.table(), towers, cuts, byGroups, columns.outOfRange());
+    return new TablePrediction(
+        columns.table(),
+        towers,
+        new DerivedTables(cuts, Optional.of(table.withPoolingFactor(0.5))),
+        byGroups,
+        columns.outOfRange());
   }
 
   /** Until 0.2.0, copies of the rows that are not hot were predicted, too. */
@@ -462,7 +472,7 @@ class RoundTripTest {
     assertThat(List.copyOf(read.towers().keySet())).isEqualTo(List.copyOf(of.towers().keySet()));
     read.towers()
         .forEach((option, tower) -> assertThat(tower).containsExactly(of.towers().get(option)));
-    assertThat(read.cuts()).isEqualTo(of.cuts());
+    assertThat(read.derived()).isEqualTo(of.derived());
     assertThat(List.copyOf(read.byGroups().keySet()))
         .isEqualTo(List.copyOf(of.byGroups().keySet()));
     read.byGroups().forEach((groups, table) -> assertSame(table, of.byGroups().get(groups)));

@@ -158,6 +158,11 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
         || any(table -> !table.constraints().isEmpty() || table.kernel().isInHostMemory());
   }
 
+  /** Returns whether a plan may deduplicate the ids of all tables. */
+  public boolean mayBeDeduplicated() {
+    return tables.stream().allMatch(of -> of.derived().deduplicated().isPresent());
+  }
+
   /** Returns whether each device must have a copy of a table. */
   public boolean isAlwaysCopied() {
     return any(table -> table.constraints().isAlwaysCopied());
@@ -244,12 +249,12 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
     int most = maxColumnParts(cluster);
     List<Option> options = new ArrayList<>();
     int begin = 0;
-    long firstRow = 0;
+    Option before = null;
     for (Option own : first.towers().keySet()) {
-      if (own.firstRow() != firstRow) {
-        firstRow = own.firstRow();
+      if (before != null && !own.isOfSameTable(before)) {
         begin = options.size();
       }
+      before = own;
       int count = own.part().count(first.table().columns());
       Option option = isShared() ? own.withColumns(columns() / count) : own;
       boolean isOnDevice = own.part().isOnDevice();
@@ -277,6 +282,7 @@ public record TableGroup(List<TablePrediction> tables, int columns) {
       boolean isThere =
           (long) own.part().columns() * columns() == (long) columns * table.table().columns()
               && table.towers().containsKey(own)
+              && table.table().mayHave(own.deduplicated(), own.part().scope())
               && own.part().hasRowsForEach(table.table(own), cluster);
       if (!isThere) {
         return false;

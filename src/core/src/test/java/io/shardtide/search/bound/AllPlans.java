@@ -57,7 +57,7 @@ final class AllPlans {
     evaluator = problem.model().evaluator();
     for (TablePrediction table : problem.tables()) {
       List<Placement> placements = placements(table, o -> o.hotRows() == 0);
-      for (long hotRows : table.cuts().keySet()) {
+      for (long hotRows : table.derived().byUse().keySet()) {
         Predicate<Option> isCut = o -> o.hotRows() == hotRows;
         for (Placement hot : placements(table, isCut.and(Option::isAddition))) {
           for (Placement others : placements(table, isCut.and(o -> !o.isAddition()))) {
