@@ -748,7 +748,8 @@ class FeaturePairsTest {
     spec.enforceHbm(random.nextInt(4) == 0);
     spec.storage(random.nextInt(4) == 0 ? Optional.of(HashedStorage.PLAIN) : Optional.empty());
     TableSpec built = spec.build();
-    TableSpec plain = random.nextInt(4) == 0 ? Fixtures.withFeatures(built, random) : built;
+    TableSpec used = random.nextInt(4) == 0 ? Fixtures.withFeatures(built, random) : built;
+    TableSpec plain = random.nextInt(3) == 0 ? Fixtures.repeating(used, random) : used;
     while (random.nextInt(3) == 0) {
       Set<ShardKind> kinds = EnumSet.noneOf(ShardKind.class);
       for (int i = random.nextInt(4); i > 0; i--) {

@@ -86,10 +86,13 @@ public final class TableShapes {
    * @param device the shard's device
    */
   public ShardShape of(TablePart part, int device, ClusterSpec cluster) {
-    int devicesOfNode = cluster.devicesOfNode(cluster.node(device)).size();
+    DeviceShard shard = DeviceShard.of(table, part, device, cluster);
     return shape(
-        DeviceShard.of(table, part, device, cluster),
-        part.hotFactor(table, cluster.devices(), devicesOfNode));
+        shard,
+        shard.replicated()
+            ? 1
+            : part.hotFactor(
+                table, cluster.devices(), cluster.devicesOfNode(cluster.node(device)).size()));
   }
 
   /** Returns the shape of each shard of a part; of one that is split over a node, a full node. */

@@ -2,6 +2,7 @@ package io.shardtide.option;
 
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.DistinctShare;
+import io.shardtide.workload.RowSpread;
 import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
 import java.util.List;
@@ -10,7 +11,9 @@ import java.util.Optional;
 /**
  * How many distinct ids the lookups of a rank's batch have, and what is left of a table's lookups
  * once each rank sends the distinct ones alone: TorchRec's {@code use_index_dedup}. An owner then
- * looks up each id once for each rank that has it.
+ * looks up each id once for each rank that has it. Blocks of rows that are hotter than the mean are
+ * so by ids that repeat: of the excess, the share of distinct ids is taken to be left, nothing if
+ * all repeat and all if none does.
  */
 public final class DistinctIds {
   private DistinctIds() {}
@@ -80,7 +83,15 @@ public final class DistinctIds {
     return TableSpecBuilder.builder(
             table.withoutUse().withPoolingFactor(table.poolingFactor() * share))
         .accessCdf(HotColdTable.cdf(distinct, 0, table.rows(), 1))
+        .rowSpread(table.rowSpread().stream().map(of -> flattened(of, share)).toList())
         .deduplicated(Optional.empty())
         .build();
+  }
+
+  /** Returns a spread with so much of each block's difference from the mean, 0 to 1. */
+  private static RowSpread flattened(RowSpread spread, double left) {
+    double mean = 1.0 / spread.shares().size();
+    return new RowSpread(
+        spread.order(), spread.shares().stream().map(of -> mean + left * (of - mean)).toList());
   }
 }

@@ -195,7 +195,7 @@ public record TableSpec(
     limits.whole("distinct shares", shares.size(), 0, MAX_DISTINCT_SHARES);
     int before = 0;
     for (DistinctShare of : shares) {
-      limits.above("samples of a distinct share", of.samples(), before, Integer.MAX_VALUE);
+      limits.whole("samples of a distinct share", of.samples(), before + 1L, Integer.MAX_VALUE);
       double lookups = of.samples() * poolingFactor;
       double distinct = of.share() * lookups;
       limits.check(

@@ -243,7 +243,8 @@ class AllFeaturesTest {
       if (random.nextBoolean()) {
         spec.accessCdf(skewed(rows, random.nextBoolean() ? 0.02 : random.nextDouble()));
       }
-      TableSpec built = random.nextInt(4) > 0 ? spec.build() : features(spec.build());
+      TableSpec plainUse = random.nextInt(4) > 0 ? spec.build() : features(spec.build());
+      TableSpec built = random.nextInt(3) > 0 ? plainUse : Fixtures.repeating(plainUse, random);
       return random.nextInt(5) > 0 ? built : constrained(built, others);
     }
 
@@ -424,9 +425,11 @@ class AllFeaturesTest {
     for (TablePrediction prediction : problem.tables()) {
       TableSpec table = prediction.table();
       List<Shard> shards = byTable.get(table.name());
-      OptionalDouble cacheShare = HotRows.others(shards).get(0).cacheShare();
-      assertThat(Sharding.of(table, shards, problem.cluster()).shards(table, problem.cluster()))
-          .extracting(shard -> shard.isCopied() ? shard : shard.withCacheShare(cacheShare))
+      Shard other = HotRows.others(shards).get(0);
+      assertThat(
+              Sharding.of(table, Plans.withAllIds(shards), problem.cluster())
+                  .shards(table, problem.cluster()))
+          .extracting(shard -> shard.isCopied() ? shard : other.at(shard.region(), shard.device()))
           .isEqualTo(shards);
       assertThat(shards.stream().mapToDouble(s -> Fixtures.elements(s.region())).sum())
           .isEqualTo((double) table.rows() * table.columns());
@@ -453,6 +456,12 @@ class AllFeaturesTest {
       }
       if (!table.mayBeCached()) {
         assertThat(shards).allMatch(shard -> shard.cacheShare().isEmpty());
+      }
+      boolean isDeduplicated = others.get(0).deduplicated();
+      assertThat(table.mayHave(isDeduplicated, others.get(0).kind().scope())).isTrue();
+      assertThat(isDeduplicated && table.pooled()).isFalse();
+      if (isDeduplicated && table.deduplicated().isEmpty()) {
+        assertThat(table.distinctShare()).isNotEmpty();
       }
       if (!constraints.mayHaveHotRows()) {
         assertThat(HotRows.of(shards)).isEmpty();
@@ -625,7 +634,7 @@ class AllFeaturesTest {
       List<Shard> shards = byTable(found.shards()).get(table.name());
       if (table.name().equals(explanation.table())) {
         Sharding.HotColdSplit split =
-            (Sharding.HotColdSplit) Sharding.of(table, shards, problem.cluster());
+            (Sharding.HotColdSplit) Sharding.of(table, Plans.withAllIds(shards), problem.cluster());
         OptionalDouble cacheShare = HotRows.others(shards).get(0).cacheShare();
         split
             .others()
@@ -725,6 +734,8 @@ class AllFeaturesTest {
       count(kind.label(), shards.stream().anyMatch(s -> s.kind() == kind));
     }
     count("hot rows", !HotRows.byTable(shards).isEmpty());
+    count("distinct ids", shards.stream().anyMatch(Shard::deduplicated));
+    count("row orders", shards.stream().anyMatch(s -> s.rowOrder().isPresent()));
     count("caches", shards.stream().anyMatch(s -> s.cacheShare().isPresent()));
     count("without a cache", shards.stream().anyMatch(s -> s.cacheShare().orElse(1) == 0));
     count(

@@ -25,7 +25,6 @@ import io.shardtide.workload.TableSpec;
 import io.shardtide.workload.TableSpecBuilder;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalDouble;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -118,10 +117,10 @@ class KindsTest {
     for (TableSpec table : tables) {
       List<Shard> shards =
           found.shards().stream().filter(s -> s.table().equals(table.name())).toList();
-      Sharding sharding = Sharding.of(table, shards, cluster);
-      OptionalDouble cacheShare = HotRows.others(shards).get(0).cacheShare();
+      Sharding sharding = Sharding.of(table, Plans.withAllIds(shards), cluster);
+      Shard other = HotRows.others(shards).get(0);
       assertThat(sharding.shards(table, cluster))
-          .extracting(shard -> shard.isCopied() ? shard : shard.withCacheShare(cacheShare))
+          .extracting(shard -> shard.isCopied() ? shard : other.at(shard.region(), shard.device()))
           .isEqualTo(shards);
       assertThat(shards.stream().mapToDouble(s -> Fixtures.elements(s.region())).sum())
           .isEqualTo((double) table.rows() * table.columns());

@@ -18,10 +18,13 @@ import io.shardtide.workload.Change.TableUpserted;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.DeviceMemory;
+import io.shardtide.workload.DistinctShare;
 import io.shardtide.workload.HashedStorage;
 import io.shardtide.workload.IdWeights;
 import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.ReuseHistogram;
+import io.shardtide.workload.RowOrder;
+import io.shardtide.workload.RowSpread;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.SourcePosition;
 import io.shardtide.workload.TableFeature;
@@ -253,5 +256,33 @@ public final class Fixtures {
 
   public static <T> List<T> times(int count, T value) {
     return Collections.nCopies(count, value);
+  }
+
+  /** Returns a table whose ids repeat, whose rows are used unequally, or both. */
+  public static TableSpec repeating(TableSpec table, Random random) {
+    TableSpecBuilder spec = TableSpecBuilder.builder(table);
+    if (table.poolingFactor() > 0 && random.nextBoolean()) {
+      double lookups = 512 * table.poolingFactor();
+      double least = Math.min(1, 1 / lookups);
+      double most = Math.min(1, table.rows() / lookups);
+      double share = least + (Math.max(least, most) - least) * random.nextDouble();
+      spec.distinctShare(List.of(new DistinctShare(512, Math.min(1, share))));
+    }
+    if (!table.pooled() && random.nextInt(3) == 0) {
+      spec.deduplicated(Optional.of(random.nextBoolean()));
+    }
+    if (random.nextBoolean()) {
+      spec.rowSpread(
+          List.of(RowOrder.values()).subList(0, 1 + random.nextInt(3)).stream()
+              .map(order -> new RowSpread(order, spread(1 + random.nextInt(64), random)))
+              .toList());
+    }
+    return spec.build();
+  }
+
+  private static List<Double> spread(int blocks, Random random) {
+    double[] uses = random.doubles(blocks).map(u -> Math.pow(u, 4)).toArray();
+    double sum = Arrays.stream(uses).sum();
+    return Arrays.stream(uses).mapToObj(u -> u / sum).toList();
   }
 }

@@ -148,4 +148,11 @@ public final class Plans {
   public static PlanShards placed(List<Shard> shards) {
     return new PlanShards(shards, 1 + shards.stream().mapToInt(Shard::device).max().orElse(-1));
   }
+
+  /** Returns shards as if they got all ids, and rows were in no order. */
+  public static List<Shard> withAllIds(List<Shard> shards) {
+    return shards.stream()
+        .map(s -> new Shard(s.table(), s.region(), s.device(), s.kind(), s.cacheShare()))
+        .toList();
+  }
 }

@@ -177,6 +177,11 @@ class SpecHashTest {
         "kernel",
         b -> b.kernel(TableKernelBuilder.builder(KERNEL).outputType(FP16_OUTPUTS).build()));
     changes.put("storage", b -> b.storage(Optional.of(HashedStorage.PLAIN)));
+    changes.put("distinctShare", b -> b.distinctShare(List.of(new DistinctShare(512, 0.5))));
+    changes.put("deduplicated", b -> b.deduplicated(Optional.of(false)));
+    changes.put(
+        "rowSpread",
+        b -> b.rowSpread(List.of(new RowSpread(RowOrder.CONTIGUOUS, List.of(0.25, 0.75)))));
     check(
         TableSpec.class,
         changes,
