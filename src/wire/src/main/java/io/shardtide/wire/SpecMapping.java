@@ -88,6 +88,10 @@ interface SpecMapping {
     return RowOrder.of(name);
   }
 
+  default Optional<RowOrder> optionalRowOrder(String name) {
+    return Optional.ofNullable(name).map(RowOrder::of);
+  }
+
   default Eviction eviction(String name) {
     return Eviction.of(name);
   }
