@@ -272,6 +272,7 @@ class CacheMisses(TypedDict):
     table: str
     lookupShare: float
     known: str
+    leastShare: NotRequired[None | float]
 
 class CollectiveCodec(TypedDict):
     scope: str

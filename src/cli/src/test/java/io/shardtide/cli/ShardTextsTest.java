@@ -116,7 +116,7 @@ class ShardTextsTest {
         .isEqualTo("copies of 4,096 rows");
     assertThat(texts.action(explanation(ExplainedAction.CACHE, "a")))
         .isEqualTo(
-            "cache of 5.00 % of the rows, 12.5 % of the lookups miss; estimated from its reuse histogram");
+            "cache of 5.00 % of the rows, 12.5 % of the lookups miss; below its least of 25.0 %; estimated from its reuse histogram");
   }
 
   private static Explanation explanation(ExplainedAction action, String table) {

@@ -519,7 +519,7 @@ class PlanningTest {
         ClusterSpecBuilder.builder(none).hostMemoryBytesPerDevice(Fixtures.GIB).build();
     // 2 MiB without the state, 6 with it; tables of less than 4 have no caches.
     List<CostPredictions> cached =
-        run.predict(event(new Change.ClusterSet(host), upsert("a", 1 << 13, 64, 2)));
+        run.predict(event(new Change.ClusterSet(host), upsert("a", 1 << 13, 64, 0.01)));
     assertThat(options(cached)).anyMatch(option -> option.part().cacheShare().isPresent());
     assertThat(options(run.predict(event(new Change.ClusterSet(none)))))
         .isNotEmpty()

@@ -96,7 +96,7 @@ final class AllPlans {
     TablePart part = option.part();
     // A table cut into blocks of rows has all of them, each on a device of its own.
     int count = part.count(spec.columns());
-    if (!part.isAllowed(spec)) {
+    if (!part.isAllowed(spec) || !part.isComputedBy(spec.kernel())) {
       return;
     }
     ShapeLoad load = table.load(option, evaluator, cluster).orElseThrow();
