@@ -1,5 +1,7 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.embedded.Brokers;
 import io.shardtide.embedded.DevelopmentRegistry;
@@ -9,7 +11,7 @@ import io.shardtide.models.ModelFiles;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;
 import io.shardtide.replay.Export;
-import io.shardtide.replay.RecordKind;
+import io.shardtide.replay.LogRecords;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.state.TrainingPolicy;
 import io.shardtide.state.TrainingPolicyBuilder;
@@ -154,11 +156,11 @@ final class DemoCommand implements Callable<Integer> {
     }
     // With the data of a run before, the whole log is written again.
     boolean continues = data != null && Files.exists(data.resolve(kafkaFolder()));
-    if (out != null && !continues && Files.exists(out.resolve(RecordKind.EVENTS.file()))) {
+    if (out != null && !continues && Files.exists(out.resolve(LogRecords.file(WORKLOAD_CHANGES)))) {
       throw new ParameterException(
           spec.commandLine(),
           "--out must be a folder without %s, unless --data has the log that it was written from; got %s"
-              .formatted(RecordKind.EVENTS.file(), out));
+              .formatted(LogRecords.file(WORKLOAD_CHANGES), out));
     }
     // --seconds counts from the start of the process.
     long startedMillisAgo =

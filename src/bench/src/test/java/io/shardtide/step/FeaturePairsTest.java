@@ -35,7 +35,6 @@ import io.shardtide.plan.Shard;
 import io.shardtide.plan.Sharding;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.plan.Transfer;
-import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayScope;
@@ -49,6 +48,7 @@ import io.shardtide.testing.Plans;
 import io.shardtide.testing.ShuffledTables;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
@@ -227,15 +227,16 @@ class FeaturePairsTest {
               OptionalLong.empty(),
               changes);
       event = read(TOPICS.of(WORKLOAD_CHANGES), Codec.WORKLOAD_CHANGE, event);
-      records.add(RecordKind.EVENTS, event);
+      records.add(TopicType.WORKLOAD_CHANGES, event);
       onPredictions(
-          predicting.apply(workloads, Fixtures.at(records.all(RecordKind.EVENTS).size()), event));
+          predicting.apply(
+              workloads, Fixtures.at(records.all(TopicType.WORKLOAD_CHANGES).size()), event));
     }
 
     private void onPredictions(List<CostPredictions> parts) {
       for (CostPredictions part : parts) {
         CostPredictions read = read(TOPICS.of(COST_PREDICTIONS), Codec.COST_PREDICTIONS, part);
-        records.add(RecordKind.PREDICTIONS, read);
+        records.add(TopicType.COST_PREDICTIONS, read);
         planning.onPredictions(plans, read);
         measuring.onPredictions(feedback, read);
       }
@@ -274,14 +275,14 @@ class FeaturePairsTest {
         throw new AssertionError(failed.error());
       } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
         records.add(
-            RecordKind.INFEASIBLE,
+            TopicType.INFEASIBLE_WORKLOADS,
             read(
                 TOPICS.of(INFEASIBLE_WORKLOADS), Codec.INFEASIBLE_WORKLOAD, infeasible.workload()));
         failures++;
       } else if (outcome instanceof PlanningOutcome.Planned planned) {
         ShardingPlan plan = read(TOPICS.of(SHARDING_PLANS), Codec.SHARDING_PLAN, planned.plan());
         assertThat(plan.identified().planId()).isEqualTo(planned.plan().planId());
-        records.add(RecordKind.PLANS, plan);
+        records.add(TopicType.SHARDING_PLANS, plan);
         check(plan);
         measuring.onPlan(feedback, plan);
         if (running == null || random.nextInt(4) > 0) {
@@ -337,7 +338,7 @@ class FeaturePairsTest {
               .ifPresent(
                   speeds -> {
                     DeviceSpeeds read = read(TOPICS.of(DEVICE_SPEEDS), Codec.DEVICE_SPEEDS, speeds);
-                    records.add(RecordKind.SPEEDS, read);
+                    records.add(TopicType.DEVICE_SPEEDS, read);
                     planning.onSpeeds(plans, read);
                   });
         } catch (RejectedException e) {
@@ -407,7 +408,7 @@ class FeaturePairsTest {
           .ifPresent(
               id -> {
                 ShardingPlan before =
-                    records.all(RecordKind.PLANS).stream()
+                    records.all(TopicType.SHARDING_PLANS).stream()
                         .filter(p -> p.planId().equals(id))
                         .findFirst()
                         .orElseThrow();
@@ -643,7 +644,7 @@ class FeaturePairsTest {
       assertThat(result.plans())
           .extracting(ShardingPlan::planId)
           .containsExactlyElementsOf(
-              records.all(RecordKind.PLANS).stream().map(ShardingPlan::planId).toList());
+              records.all(TopicType.SHARDING_PLANS).stream().map(ShardingPlan::planId).toList());
     }
   }
 

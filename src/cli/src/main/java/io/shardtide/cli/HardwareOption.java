@@ -1,5 +1,8 @@
 package io.shardtide.cli;
 
+import io.shardtide.samples.WorkloadTask;
+import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.Names;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -59,11 +62,11 @@ final class HardwareOption {
   }
 
   /**
-   * Returns the hardware; a usage error if one has no model.
+   * Fails as wrong usage if hardware has no model.
    *
    * @param models the models that there are
    */
-  List<NamedHardware> with(PlanModels models) {
+  void check(PlanModels models) {
     for (String name : hardware.keySet()) {
       if (models.find(name).isEmpty()) {
         throw wrong(
@@ -71,9 +74,34 @@ final class HardwareOption {
                 .formatted(models.known(), Names.quote(name)));
       }
     }
-    return hardware.entrySet().stream()
-        .map(one -> new NamedHardware(one.getKey(), one.getValue()))
-        .toList();
+  }
+
+  /**
+   * Returns a workload on as many devices of each hardware. All else of its cluster stays, reserved
+   * memory too.
+   *
+   * @throws IllegalArgumentException if the cluster reserves all of the memory; names the hardware
+   */
+  List<WorkloadTask> on(WorkloadTask task) {
+    return hardware.entrySet().stream().map(of -> on(task, of.getKey(), of.getValue())).toList();
+  }
+
+  private static WorkloadTask on(WorkloadTask task, String name, Optional<Double> memoryGib) {
+    ClusterSpec cluster = task.cluster();
+    try {
+      return new WorkloadTask(
+          task.name(),
+          task.tables(),
+          ClusterSpecBuilder.builder(cluster)
+              .hardware(name)
+              .memoryBytesPerDevice(
+                  memoryGib
+                      .map(gib -> Math.round(gib * (1L << 30)))
+                      .orElse(cluster.memoryBytesPerDevice()))
+              .build());
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException("on %s: %s".formatted(name, e.getMessage()), e);
+    }
   }
 
   /** Returns the names of the hardware on which every workload must fit. */

@@ -15,7 +15,6 @@ import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
 import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.MalformedRecordException;
-import io.shardtide.replay.RecordKind;
 import io.shardtide.wire.RecordDecoder;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.RegistryUnavailableException;
@@ -112,8 +111,8 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
       throws IOException {
     KafkaLogRecords records = new KafkaLogRecords(endpoint, workload, progress);
     try {
-      for (RecordKind<?> kind : RecordKind.ALL) {
-        records.find(kind.type(), kind.type().extension().isPresent());
+      for (TopicType<?> kind : LogRecords.NAMES.keySet()) {
+        records.find(kind, kind.extension().isPresent());
       }
       records.find(COST_MODELS, false);
       records.find(REJECTED_EVENTS, true);
@@ -160,9 +159,9 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
   /** Where a topic was given more partitions, its records are on any: then all are read. */
   private void keepPartitionOf(String key) {
     List<Map<TopicPartition, OffsetRange>> own =
-        RecordKind.ALL.stream()
-            .filter(kind -> !kind.isOfPools() && has(kind))
-            .map(kind -> ranges.get(topics().of(kind.type()).name()))
+        LogRecords.NAMES.keySet().stream()
+            .filter(kind -> !LogRecords.isOfPools(kind) && has(kind))
+            .map(kind -> ranges.get(topics().of(kind).name()))
             .toList();
     int partitions = own.get(0).size();
     if (own.stream().allMatch(of -> of.size() == partitions)) {
@@ -209,15 +208,15 @@ final class KafkaLogRecords implements LogRecords, AutoCloseable {
   }
 
   @Override
-  public boolean has(RecordKind<?> part) {
-    return ranges.containsKey(topics().of(part.type()).name());
+  public boolean has(TopicType<?> part) {
+    return ranges.containsKey(topics().of(part).name());
   }
 
   @Override
-  public <V> void read(RecordKind<V> part, Consumer<? super V> each) throws IOException {
+  public <V> void read(TopicType<V> part, Consumer<? super V> each) throws IOException {
     read(
-        topics().of(part.type()),
-        part.isOfPools() ? Optional.empty() : workload,
+        topics().of(part),
+        LogRecords.isOfPools(part) ? Optional.empty() : workload,
         (value, writtenAt) -> each.accept(value));
   }
 

@@ -1,6 +1,7 @@
 package io.shardtide.cli;
 
 import io.shardtide.replay.Export;
+import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.RefusedException;
 import io.shardtide.replay.SomeRecords;
 import java.io.IOException;
@@ -49,7 +50,8 @@ final class LogCommand {
       size[0] = records.size();
       Map<String, Integer> counts =
           Export.write(
-              new SomeRecords(records, kind -> workload == null || !kind.isOfPools(), of -> of),
+              new SomeRecords(
+                  records, kind -> workload == null || !LogRecords.isOfPools(kind), of -> of),
               folder);
       if (counts.isEmpty()) {
         throw new RefusedException(

@@ -1,5 +1,8 @@
 package io.shardtide.cli;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
 import io.shardtide.files.OutputFile;
@@ -12,7 +15,6 @@ import io.shardtide.replay.AllocationReplay;
 import io.shardtide.replay.ExportFolder;
 import io.shardtide.replay.ForecastReplay;
 import io.shardtide.replay.LogRecords;
-import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayScope;
@@ -199,7 +201,7 @@ final class LogReplay implements Callable<Integer> {
   }
 
   private int run(LogRecords records) throws IOException {
-    if (folder != null && records.all(RecordKind.EVENTS, event -> true).isEmpty()) {
+    if (folder != null && records.all(WORKLOAD_CHANGES, event -> true).isEmpty()) {
       throw new IllegalArgumentException(
           path + " holds no events, expected one WorkloadChange per line, in Avro's JSON encoding");
     }
@@ -213,8 +215,8 @@ final class LogReplay implements Callable<Integer> {
       console.printf(
           "Recorded: %s, in %s%n",
           String.join(", ", folder.kinds()),
-          folder.file(RecordKind.EVENTS).toAbsolutePath().getParent());
-      if (!records.has(RecordKind.PREDICTIONS)) {
+          folder.file(WORKLOAD_CHANGES).toAbsolutePath().getParent());
+      if (!records.has(COST_PREDICTIONS)) {
         console.printf(
             "Predictions are not recorded: TensorFlow makes them, with model %s%n",
             String.join(", ", models.keySet().stream().map(CanonicalHash::shown).toList()));
@@ -277,13 +279,13 @@ final class LogReplay implements Callable<Integer> {
     boolean edited =
         folder != null
             && other != null
-            && !Files.isSameFile(folder.file(RecordKind.EVENTS), other.file(RecordKind.EVENTS));
+            && !Files.isSameFile(folder.file(WORKLOAD_CHANGES), other.file(WORKLOAD_CHANGES));
     boolean isPredicted =
         otherCluster == null && !edited && model == null && WhatIf.isPredicted(records);
     LogRecords planned =
         new SomeRecords(
             records,
-            kind -> isPredicted || !kind.equals(RecordKind.PREDICTIONS),
+            kind -> isPredicted || !kind.equals(COST_PREDICTIONS),
             otherCluster == null ? cluster -> cluster : this::changed);
     WhatIf.WhatIfSettings wanted =
         new WhatIf.WhatIfSettings(planned, scope, models(recorded), slow(), this::changed);

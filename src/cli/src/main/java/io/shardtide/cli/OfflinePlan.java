@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.function.Consumer;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -31,19 +32,13 @@ abstract class OfflinePlan implements Callable<Integer> {
     return PlanModels.of(model.allGiven(), withShipped);
   }
 
-  /** What a workload must be before the first one is planned. */
-  @FunctionalInterface
-  interface WorkloadCheck {
-    /** Throws an {@link IllegalArgumentException} if a workload cannot be planned. */
-    void accept(WorkloadTask workload);
-  }
-
   /**
    * Returns the workloads of the file. All are read and checked before the first one is planned.
    *
+   * @param check throws an {@link IllegalArgumentException} if a workload cannot be planned
    * @throws MalformedFileException if one cannot be read or planned
    */
-  final List<WorkloadTask> workloads(WorkloadCheck check) throws IOException {
+  final List<WorkloadTask> workloads(Consumer<WorkloadTask> check) throws IOException {
     List<WorkloadTask> workloads = WorkloadTask.read(file);
     for (int i = 0; i < workloads.size(); i++) {
       try {

@@ -66,11 +66,11 @@ final class PlanMake extends OfflinePlan {
   }
 
   private int compare(OfflinePlanning planning, PlanModels models) throws IOException {
-    List<NamedHardware> all = hardware.with(models);
-    List<WorkloadTask> workloads = workloads(workload -> all.forEach(one -> one.check(workload)));
+    hardware.check(models);
+    List<WorkloadTask> workloads = workloads(hardware::on);
     HardwareComparison comparison = new HardwareComparison(hardware.mustFit());
     planning.plan(
-        workloads.stream().flatMap(of -> all.stream().map(one -> one.on(of))).toList(),
+        workloads.stream().flatMap(of -> hardware.on(of).stream()).toList(),
         Optional.ofNullable(out),
         on.bar("Planning"),
         (of, found) -> comparison.add(of, models.of(of.cluster().hardware()), found));

@@ -76,12 +76,7 @@ record RunningMetrics(PrometheusMeterRegistry meters, JvmGcMetrics collections)
                         .map(problem -> Health.Component.down(part.name(), problem))
                         .orElseGet(() -> Health.Component.up(part.name())))
             .toList(),
-        health.quarantined().stream()
-            .map(
-                held ->
-                    new Health.QuarantinedKey(
-                        held.topology(), held.key(), held.error(), held.incomplete()))
-            .toList());
+        health.quarantined());
   }
 
   /** Returns all metrics in Prometheus' text format. */

@@ -1,5 +1,7 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.ALLOCATIONS;
+
 import io.shardtide.allocation.EqualShares;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.pool.Allocation;
@@ -50,7 +52,7 @@ public final class AllocationCollector {
   public static List<AllocationProvenance> collect(
       LogRecords records, String poolId, OptionalLong generation) throws IOException {
     AllocationCollector collector = new AllocationCollector(poolId, generation);
-    records.read(RecordKind.ALLOCATIONS, collector::onAllocation);
+    records.read(ALLOCATIONS, collector::onAllocation);
     AllocationInputs inputs = AllocationInputs.read(records);
     if (collector.found.isEmpty()) {
       throw new RefusedException(collector.notFound(inputs));

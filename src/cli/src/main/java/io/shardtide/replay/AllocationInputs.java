@@ -1,5 +1,8 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+
 import io.shardtide.allocation.AllocationRequest;
 import io.shardtide.pool.Allocation;
 import io.shardtide.pool.CurveReport;
@@ -45,8 +48,8 @@ final class AllocationInputs {
   /** Reads the events and the curves of all pools; none where they are not recorded. */
   static AllocationInputs read(LogRecords records) throws IOException {
     AllocationInputs inputs = new AllocationInputs();
-    records.read(RecordKind.POOL_CHANGES, inputs::add);
-    records.read(RecordKind.CURVES, inputs::add);
+    records.read(POOL_CHANGES, inputs::add);
+    records.read(THROUGHPUT_CURVES, inputs::add);
     return inputs;
   }
 

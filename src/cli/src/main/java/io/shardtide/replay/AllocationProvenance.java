@@ -59,15 +59,6 @@ public record AllocationProvenance(
    */
   public record UnallocatedClaim(String workloadId, String reason) {}
 
-  /** Copies the lists. */
-  public AllocationProvenance {
-    events = List.copyOf(events);
-    curves = List.copyOf(curves);
-    others = List.copyOf(others);
-    later = List.copyOf(later);
-    unallocated = List.copyOf(unallocated);
-  }
-
   /** Returns whether a throughput was predicted by a model that was trained on simulated costs. */
   public boolean isSimulated() {
     return curves.stream().anyMatch(curve -> curve.simulated().orElse(false));

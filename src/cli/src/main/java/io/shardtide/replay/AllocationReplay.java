@@ -1,5 +1,9 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.ALLOCATIONS;
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.allocation.Allocator;
 import io.shardtide.pool.Allocation;
 import java.io.IOException;
@@ -30,10 +34,10 @@ public final class AllocationReplay {
    */
   public static ReplayResult run(LogRecords records) throws IOException {
     AllocationReplay replay = new AllocationReplay(AllocationInputs.read(records));
-    records.read(RecordKind.ALLOCATIONS, replay::compare);
-    if (records.has(RecordKind.ALLOCATIONS)) {
+    records.read(ALLOCATIONS, replay::compare);
+    if (records.has(ALLOCATIONS)) {
       replay.noteUnallocated();
-    } else if (records.has(RecordKind.POOL_CHANGES) || !records.has(RecordKind.PLANS)) {
+    } else if (records.has(POOL_CHANGES) || !records.has(SHARDING_PLANS)) {
       replay.tally.notes.add("allocations of pools are not recorded, and not recomputed");
     }
     return replay.tally.result();
@@ -50,9 +54,7 @@ public final class AllocationReplay {
         .recomputed()
         .filter(made -> made.allocationId().equals(recorded.allocationId()))
         .ifPresent(made -> before.put(made.poolId(), made));
-    long generation = recorded.generation();
-    tally.add(
-        new ReplayRow(recorded.poolId(), generation, generation, comparison.verdict()), comparison);
+    tally.add(recorded.poolId(), recorded.generation(), comparison);
   }
 
   private static Optional<String> gap(Allocation recorded, Optional<Allocation> previous) {

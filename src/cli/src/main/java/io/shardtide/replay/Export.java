@@ -1,9 +1,13 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.POOL_CHANGES;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.files.OutputFile;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.wire.JsonLines;
+import io.shardtide.wire.TopicType;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;
@@ -32,21 +36,21 @@ public final class Export {
    *     have none; empty if nothing was written
    */
   public static Map<String, Integer> write(LogRecords records, Path directory) throws IOException {
-    Map<RecordKind<?>, OutputFile> files = new LinkedHashMap<>();
+    Map<TopicType<?>, OutputFile> files = new LinkedHashMap<>();
     try {
       Map<String, Integer> counts = new LinkedHashMap<>();
-      for (RecordKind<?> kind : RecordKind.ALL) {
-        OutputFile file = OutputFile.create(directory.resolve(kind.file()));
+      for (TopicType<?> kind : LogRecords.NAMES.keySet()) {
+        OutputFile file = OutputFile.create(directory.resolve(LogRecords.file(kind)));
         files.put(kind, file);
         int count = write(records, kind, file.text());
-        if (count > 0 || kind.type().extension().isEmpty()) {
-          counts.put(kind.name(), count);
+        if (count > 0 || kind.extension().isEmpty()) {
+          counts.put(LogRecords.NAMES.get(kind), count);
         }
       }
       Map<String, ModelBundle> models = records.models();
       counts.put(ExportFolder.MODELS, models.size());
-      if (counts.get(RecordKind.EVENTS.name()) == 0
-          && !counts.containsKey(RecordKind.POOL_CHANGES.name())) {
+      if (counts.get(LogRecords.NAMES.get(WORKLOAD_CHANGES)) == 0
+          && !counts.containsKey(LogRecords.NAMES.get(POOL_CHANGES))) {
         return Map.of();
       }
       // A full disk says so before any file is replaced.
@@ -57,11 +61,11 @@ public final class Export {
       for (ModelBundle bundle : models.values()) {
         ModelFiles.write(bundle, folder.resolve(bundle.modelId() + ".avro"));
       }
-      for (RecordKind<?> kind : RecordKind.ALL) {
-        if (counts.containsKey(kind.name())) {
+      for (TopicType<?> kind : LogRecords.NAMES.keySet()) {
+        if (counts.containsKey(LogRecords.NAMES.get(kind))) {
           files.get(kind).complete();
         } else {
-          Files.deleteIfExists(directory.resolve(kind.file()));
+          Files.deleteIfExists(directory.resolve(LogRecords.file(kind)));
         }
       }
       deleteOthers(models.keySet(), folder);
@@ -73,9 +77,9 @@ public final class Export {
     }
   }
 
-  private static <V> int write(LogRecords records, RecordKind<V> kind, Writer writer)
+  private static <V> int write(LogRecords records, TopicType<V> kind, Writer writer)
       throws IOException {
-    JsonLines<V, ?> lines = new JsonLines<>(kind.type().codec());
+    JsonLines<V, ?> lines = new JsonLines<>(kind.codec());
     int[] count = {0};
     try {
       records.read(

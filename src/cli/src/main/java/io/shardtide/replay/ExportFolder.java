@@ -1,10 +1,13 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.wire.JsonLines;
+import io.shardtide.wire.TopicType;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -41,7 +44,7 @@ public final class ExportFolder implements LogRecords {
    */
   public static ExportFolder of(Path path) throws IOException {
     if (Files.isDirectory(path)) {
-      return new ExportFolder(path.resolve(RecordKind.EVENTS.file()), path);
+      return new ExportFolder(path.resolve(LogRecords.file(WORKLOAD_CHANGES)), path);
     }
     if (!Files.exists(path)) {
       throw new NoSuchFileException(path.toString());
@@ -54,13 +57,13 @@ public final class ExportFolder implements LogRecords {
   }
 
   /** Returns the file of a kind of record. */
-  public Path file(RecordKind<?> kind) {
-    return kind.equals(RecordKind.EVENTS) ? events : directory.resolve(kind.file());
+  public Path file(TopicType<?> kind) {
+    return kind.equals(WORKLOAD_CHANGES) ? events : directory.resolve(LogRecords.file(kind));
   }
 
   /** Returns the paths that are read, of the folder of models too, whether or not they exist. */
   public List<Path> paths() {
-    List<Path> paths = new ArrayList<>(RecordKind.ALL.stream().map(this::file).toList());
+    List<Path> paths = new ArrayList<>(NAMES.keySet().stream().map(this::file).toList());
     paths.add(directory.resolve(MODELS));
     return paths;
   }
@@ -68,7 +71,7 @@ public final class ExportFolder implements LogRecords {
   /** Returns the names of the kinds of records in the export, models included. */
   public List<String> kinds() {
     List<String> kinds =
-        new ArrayList<>(RecordKind.ALL.stream().filter(this::has).map(RecordKind::name).toList());
+        new ArrayList<>(NAMES.keySet().stream().filter(this::has).map(NAMES::get).toList());
     if (Files.isDirectory(directory.resolve(MODELS))) {
       kinds.add(MODELS);
     }
@@ -76,17 +79,17 @@ public final class ExportFolder implements LogRecords {
   }
 
   @Override
-  public boolean has(RecordKind<?> kind) {
+  public boolean has(TopicType<?> kind) {
     return Files.isRegularFile(file(kind));
   }
 
   @Override
-  public <V> void read(RecordKind<V> kind, Consumer<? super V> each) throws IOException {
+  public <V> void read(TopicType<V> kind, Consumer<? super V> each) throws IOException {
     if (!has(kind)) {
       return;
     }
     Path file = file(kind);
-    JsonLines<V, ?> lines = new JsonLines<>(kind.type().codec());
+    JsonLines<V, ?> lines = new JsonLines<>(kind.codec());
     try {
       TextFiles.readLines(
           file,

@@ -1,5 +1,9 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.TABLE_FILLS;
+import static io.shardtide.wire.TopicType.TABLE_FORECASTS;
+
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.growth.CapacityPolicy;
 import io.shardtide.growth.FillReport;
@@ -52,18 +56,18 @@ public final class ForecastReplay {
    */
   public static ReplayResult run(LogRecords records, Optional<String> workload) throws IOException {
     ForecastReplay replay = new ForecastReplay();
-    if (records.has(RecordKind.FILLS) && records.has(RecordKind.PREDICTIONS)) {
+    if (records.has(TABLE_FILLS) && records.has(COST_PREDICTIONS)) {
       records.read(
-          RecordKind.FORECASTS,
+          TABLE_FORECASTS,
           forecasts -> {
             String id = forecasts.workloadId();
             if (workload.isEmpty() || workload.get().equals(id)) {
               replay.recorded.computeIfAbsent(id, i -> new ArrayDeque<>()).add(forecasts);
             }
           });
-      records.read(RecordKind.FILLS, replay::add);
-      records.read(RecordKind.PREDICTIONS, replay::onPredictions);
-    } else if (records.has(RecordKind.FORECASTS)) {
+      records.read(TABLE_FILLS, replay::add);
+      records.read(COST_PREDICTIONS, replay::onPredictions);
+    } else if (records.has(TABLE_FORECASTS)) {
       replay.tally.notes.add(
           "reports or predictions are not recorded: forecasts are not recomputed");
     }
@@ -131,10 +135,7 @@ public final class ForecastReplay {
       TableForecasts forecasts, Optional<String> missing, Supplier<TableForecasts> recompute) {
     Comparer.Comparison<TableForecasts> comparison =
         Comparer.FORECASTS.compare(forecasts, missing, recompute);
-    long generation = forecasts.generation();
-    tally.add(
-        new ReplayRow(forecasts.workloadId(), generation, generation, comparison.verdict()),
-        comparison);
+    tally.add(forecasts.workloadId(), forecasts.generation(), comparison);
     return comparison.verdict() == Verdict.EQUAL;
   }
 

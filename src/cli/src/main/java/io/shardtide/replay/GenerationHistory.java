@@ -1,5 +1,7 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
 import io.shardtide.workload.RejectedException;
@@ -57,7 +59,7 @@ final class GenerationHistory {
       throws IOException {
     GenerationHistory history = new GenerationHistory();
     for (WorkloadChange event :
-        records.all(RecordKind.EVENTS, of -> hasWorkload.test(of.workloadId()))) {
+        records.all(WORKLOAD_CHANGES, of -> hasWorkload.test(of.workloadId()))) {
       history.byWorkload.computeIfAbsent(event.workloadId(), WorkloadEvents::new).events.add(event);
     }
     return history;

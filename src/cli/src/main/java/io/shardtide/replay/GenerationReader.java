@@ -1,5 +1,8 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
@@ -18,6 +21,7 @@ import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.BiConsumer;
 
 /**
  * Reads the predictions of each generation of a scope. Recorded predictions are checked against the
@@ -34,25 +38,18 @@ record GenerationReader(
     ModelPredictors predictors,
     ReplayResult.Tally tally) {
 
-  /** Called with the predictions of each generation. */
-  @FunctionalInterface
-  interface GenerationHandler {
-    /**
-     * Handles a generation.
-     *
-     * @param group all parts of its predictions
-     * @param occurredAt when its event occurred; the epoch if the event is not recorded
-     */
-    void accept(List<CostPredictions> group, Instant occurredAt);
-  }
-
-  /** Reads all generations, in the order of the log. */
-  void read(GenerationHandler handler) throws IOException {
-    if (!records.has(RecordKind.PREDICTIONS)) {
+  /**
+   * Reads all generations, in the order of the log.
+   *
+   * @param handler takes all parts of the predictions of a generation, and when its event occurred:
+   *     the epoch if the event is not recorded
+   */
+  void read(BiConsumer<List<CostPredictions>, Instant> handler) throws IOException {
+    if (!records.has(COST_PREDICTIONS)) {
       predict(handler);
       return;
     }
-    boolean hasEvents = records.has(RecordKind.EVENTS);
+    boolean hasEvents = records.has(WORKLOAD_CHANGES);
     GenerationHistory history = GenerationHistory.read(records, scope::has);
     PredictionGroups.read(
             records,
@@ -81,13 +78,13 @@ record GenerationReader(
         : step.applied().get(step.applied().size() - 1).event().occurredAt();
   }
 
-  private void predict(GenerationHandler handler) throws IOException {
+  private void predict(BiConsumer<List<CostPredictions>, Instant> handler) throws IOException {
     WorkloadStep step = new WorkloadStep(current());
     Workloads store = Workloads.inMemory();
-    String topic = Topics.withPrefix(Topics.DEFAULT_PREFIX).of(RecordKind.EVENTS.type()).name();
+    String topic = Topics.withPrefix(Topics.DEFAULT_PREFIX).of(WORKLOAD_CHANGES).name();
     long[] offset = {0};
     records.read(
-        RecordKind.EVENTS,
+        WORKLOAD_CHANGES,
         event -> {
           try {
             SourcePosition source = new SourcePosition(topic, 0, offset[0]++);

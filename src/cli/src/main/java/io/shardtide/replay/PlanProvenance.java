@@ -71,13 +71,4 @@ public record PlanProvenance(
    * @param other the table that its constraints name
    */
   public record SharedDevices(String table, String other) {}
-
-  /** Copies the lists. */
-  public PlanProvenance {
-    events = List.copyOf(events);
-    tables = List.copyOf(tables);
-    shared = List.copyOf(shared);
-    infeasible = List.copyOf(infeasible);
-    statuses = List.copyOf(statuses);
-  }
 }

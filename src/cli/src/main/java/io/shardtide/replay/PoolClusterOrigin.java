@@ -1,5 +1,8 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.ALLOCATIONS;
+import static io.shardtide.wire.TopicType.THROUGHPUT_CURVES;
+
 import io.shardtide.allocation.PoolStep;
 import io.shardtide.pool.Allocation;
 import io.shardtide.workload.Change;
@@ -46,7 +49,7 @@ public record PoolClusterOrigin(
     String poolId = event.source().substring(PoolStep.SOURCE_PREFIX.length());
     Set<Long> curves = new HashSet<>();
     records.read(
-        RecordKind.CURVES,
+        THROUGHPUT_CURVES,
         report ->
             report
                 .curve()
@@ -55,9 +58,7 @@ public record PoolClusterOrigin(
                 .ifPresent(curve -> curves.add(curve.generation())));
     Optional<Allocation> allocation =
         records
-            .all(
-                RecordKind.ALLOCATIONS,
-                of -> of.poolId().equals(poolId) && sent(of, event, cluster, curves))
+            .all(ALLOCATIONS, of -> of.poolId().equals(poolId) && sent(of, event, cluster, curves))
             .stream()
             .reduce((before, last) -> last);
     return new PoolClusterOrigin(

@@ -1,5 +1,7 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+
 import io.shardtide.cost.CostPredictions;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -31,7 +33,7 @@ final class PredictionGroups {
       throws IOException {
     PredictionGroups groups = new PredictionGroups(each);
     records.read(
-        RecordKind.PREDICTIONS,
+        COST_PREDICTIONS,
         part -> {
           if (hasWorkload.test(part.workloadId())) {
             groups.add(part);

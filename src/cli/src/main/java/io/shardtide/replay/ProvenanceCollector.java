@@ -1,5 +1,10 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.PLAN_STATUS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
+
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.CostPredictions.Update;
@@ -55,13 +60,13 @@ public final class ProvenanceCollector {
    */
   public static PlanProvenance collect(LogRecords records, String planId) throws IOException {
     String wanted = checkedId(planId);
-    if (!records.has(RecordKind.PLANS)) {
+    if (!records.has(SHARDING_PLANS)) {
       throw new RefusedException("No plans are recorded. Maybe export the log first");
     }
     Map<String, ShardingPlan> found = new TreeMap<>();
     int[] count = {0};
     records.read(
-        RecordKind.PLANS,
+        SHARDING_PLANS,
         plan -> {
           count[0]++;
           if (plan.planId().startsWith(wanted)) {
@@ -99,7 +104,7 @@ public final class ProvenanceCollector {
     ShardingPlan[] found = {null};
     int[] count = {0};
     records.read(
-        RecordKind.PLANS,
+        SHARDING_PLANS,
         plan -> {
           if (plan.workloadId().equals(workloadId)) {
             count[0]++;
@@ -111,7 +116,7 @@ public final class ProvenanceCollector {
           }
         });
     if (found[0] == null) {
-      for (InfeasibleWorkload of : records.all(RecordKind.INFEASIBLE, of -> true)) {
+      for (InfeasibleWorkload of : records.all(INFEASIBLE_WORKLOADS, of -> true)) {
         if (of.workloadId().equals(workloadId)
             && of.expected().isEmpty()
             && OptionalLong.of(of.generation()).equals(generation)) {
@@ -146,17 +151,16 @@ public final class ProvenanceCollector {
   }
 
   private static PlanProvenance collect(LogRecords records, ShardingPlan plan) throws IOException {
-    ShardingPlan[] previous = {null};
-    if (plan.origin().previousPlanId().isPresent()) {
-      String id = plan.origin().previousPlanId().get();
-      records.read(RecordKind.PLANS, of -> previous[0] = of.planId().equals(id) ? of : previous[0]);
-    }
-    return new ProvenanceCollector(plan, Optional.ofNullable(previous[0])).collect(records);
+    Optional<String> id = plan.origin().previousPlanId();
+    Optional<ShardingPlan> previous =
+        records.all(SHARDING_PLANS, of -> id.equals(Optional.of(of.planId()))).stream()
+            .reduce((before, last) -> last);
+    return new ProvenanceCollector(plan, previous).collect(records);
   }
 
   private PlanProvenance collect(LogRecords records) throws IOException {
     String workload = plan.workloadId();
-    boolean hasEvents = records.has(RecordKind.EVENTS);
+    boolean hasEvents = records.has(WORKLOAD_CHANGES);
     GenerationHistory history = GenerationHistory.read(records, workload::equals);
     GenerationPlanner planner = new GenerationPlanner(Map.of(), SearchSettings.DEFAULTS, List.of());
     PredictionGroups.read(
@@ -181,9 +185,8 @@ public final class ProvenanceCollector {
         tables(models),
         shared(),
         records.all(
-            RecordKind.INFEASIBLE,
-            of -> of.workloadId().equals(workload) && isNew(of.generation())),
-        records.all(RecordKind.STATUSES, of -> of.planId().equals(plan.planId())),
+            INFEASIBLE_WORKLOADS, of -> of.workloadId().equals(workload) && isNew(of.generation())),
+        records.all(PLAN_STATUS, of -> of.planId().equals(plan.planId())),
         Optional.ofNullable(models.get(plan.origin().modelId()))
             .map(model -> model.card().simulated()));
   }
@@ -274,17 +277,14 @@ public final class ProvenanceCollector {
 
   /** A constraint that refers to a table that is not there has no effect. */
   private List<PlanProvenance.SharedDevices> shared() {
-    List<PlanProvenance.SharedDevices> shared = new ArrayList<>();
-    now.forEach(
-        (name, table) ->
-            table
-                .prediction()
-                .table()
-                .constraints()
-                .sameDevicesAs()
-                .filter(now::containsKey)
-                .ifPresent(other -> shared.add(new PlanProvenance.SharedDevices(name, other))));
-    return shared;
+    return now.values().stream()
+        .map(of -> of.prediction().table())
+        .filter(of -> of.constraints().sameDevicesAs().filter(now::containsKey).isPresent())
+        .map(
+            of ->
+                new PlanProvenance.SharedDevices(
+                    of.name(), of.constraints().sameDevicesAs().orElseThrow()))
+        .toList();
   }
 
   private static OptionalDouble aloneMs(

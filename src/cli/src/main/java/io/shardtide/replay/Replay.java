@@ -1,5 +1,9 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
@@ -90,8 +94,8 @@ public final class Replay {
    * @throws IOException if the records cannot be read
    */
   public ReplayResult run(boolean repredict) throws IOException {
-    boolean deviates = repredict && records.has(RecordKind.PREDICTIONS);
-    boolean compares = records.has(RecordKind.PLANS);
+    boolean deviates = repredict && records.has(COST_PREDICTIONS);
+    boolean compares = records.has(SHARDING_PLANS);
     if (compares) {
       readRecorded();
     }
@@ -144,7 +148,7 @@ public final class Replay {
 
   private void readRecorded() throws IOException {
     records.read(
-        RecordKind.PLANS,
+        SHARDING_PLANS,
         plan -> {
           if (scope.has(plan.workloadId())) {
             answers(plan.workloadId()).add(plan);
@@ -159,7 +163,7 @@ public final class Replay {
           }
         });
     records.read(
-        RecordKind.INFEASIBLE,
+        INFEASIBLE_WORKLOADS,
         infeasible -> {
           if (infeasible.expected().isEmpty() && scope.has(infeasible.workloadId())) {
             answers(infeasible.workloadId()).add(infeasible);

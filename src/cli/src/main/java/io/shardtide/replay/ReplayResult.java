@@ -22,14 +22,6 @@ public record ReplayResult(
     Optional<Difference> first,
     List<String> problems,
     List<String> notes) {
-  /** Copies the lists. */
-  public ReplayResult {
-    rows = List.copyOf(rows);
-    plans = List.copyOf(plans);
-    problems = List.copyOf(problems);
-    notes = List.copyOf(notes);
-  }
-
   /** Returns the number of rows with a verdict. */
   public long count(Verdict verdict) {
     return rows.stream().filter(row -> row.verdict() == verdict).count();
@@ -47,6 +39,10 @@ public record ReplayResult(
     final List<String> problems = new ArrayList<>();
     final List<String> notes = new ArrayList<>();
     private final TreeMap<String, Difference> firsts = new TreeMap<>();
+
+    void add(String owner, long generation, Comparer.Comparison<?> comparison) {
+      add(new ReplayRow(owner, generation, generation, comparison.verdict()), comparison);
+    }
 
     void add(ReplayRow row, Comparer.Comparison<?> comparison) {
       rows.add(row);

@@ -1,6 +1,7 @@
 package io.shardtide.replay;
 
 import io.shardtide.cost.ModelBundle;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.WorkloadChange;
@@ -18,16 +19,16 @@ import java.util.function.UnaryOperator;
  * @param change returns the cluster in place of one that an event sets
  */
 public record SomeRecords(
-    LogRecords records, Predicate<RecordKind<?>> kept, UnaryOperator<ClusterSpec> change)
+    LogRecords records, Predicate<TopicType<?>> kept, UnaryOperator<ClusterSpec> change)
     implements LogRecords {
   @Override
-  public boolean has(RecordKind<?> kind) {
+  public boolean has(TopicType<?> kind) {
     return kept.test(kind) && records.has(kind);
   }
 
   @Override
   @SuppressWarnings("unchecked") // Events are of the type of their kind.
-  public <V> void read(RecordKind<V> kind, Consumer<? super V> each) throws IOException {
+  public <V> void read(TopicType<V> kind, Consumer<? super V> each) throws IOException {
     if (has(kind)) {
       records.read(
           kind,

@@ -1,5 +1,9 @@
 package io.shardtide.replay;
 
+import static io.shardtide.wire.TopicType.COST_PREDICTIONS;
+import static io.shardtide.wire.TopicType.INFEASIBLE_WORKLOADS;
+import static io.shardtide.wire.TopicType.SHARDING_PLANS;
+
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.plan.DeviceSpeed;
@@ -99,7 +103,7 @@ public final class WhatIf {
    */
   public static boolean isPredicted(LogRecords records) throws IOException {
     GenerationHistory history = GenerationHistory.read(records, workload -> true);
-    boolean[] follows = {records.has(RecordKind.PREDICTIONS)};
+    boolean[] follows = {records.has(COST_PREDICTIONS)};
     PredictionGroups.read(
         records,
         workload -> true,
@@ -189,7 +193,7 @@ public final class WhatIf {
       throws IOException {
     SearchSettings[] used = {SearchSettings.DEFAULTS};
     records.read(
-        RecordKind.PLANS,
+        SHARDING_PLANS,
         plan -> {
           if (!scope.has(plan.workloadId())) {
             return;
@@ -205,7 +209,7 @@ public final class WhatIf {
           }
         });
     records.read(
-        RecordKind.INFEASIBLE,
+        INFEASIBLE_WORKLOADS,
         infeasible -> {
           if (infeasible.expected().isEmpty()) {
             recorded.putIfAbsent(

@@ -14,7 +14,6 @@ import io.shardtide.growth.TableForecasts;
 import io.shardtide.growth.TableForecastsBuilder;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.ForecastReplay;
-import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.Verdict;
 import io.shardtide.step.WorkloadStep;
@@ -23,6 +22,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.TestModels;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.WorkloadChange;
@@ -68,9 +68,9 @@ class ForecastReplayTest {
   private int resizes;
 
   private void publish(WorkloadChange event) {
-    log.add(RecordKind.EVENTS, event);
+    log.add(TopicType.WORKLOAD_CHANGES, event);
     for (CostPredictions part : predicting.apply(workloads, Fixtures.at(offset++), event)) {
-      log.add(RecordKind.PREDICTIONS, part);
+      log.add(TopicType.COST_PREDICTIONS, part);
       unread.add(part);
     }
   }
@@ -87,10 +87,10 @@ class ForecastReplayTest {
             "trainer",
             now,
             List.of(new TableFill(table, List.of(new ShardFill(0, 0, 200_000, grown, 7, 0, 3)))));
-    log.add(RecordKind.FILLS, report);
+    log.add(TopicType.TABLE_FILLS, report);
     try {
       GrowthStep.Growth growth = step.report(store, report, now.toEpochMilli());
-      log.add(RecordKind.FORECASTS, growth.forecasts());
+      log.add(TopicType.TABLE_FORECASTS, growth.forecasts());
       if (growth.change().isPresent()) {
         resizes++;
         publish(growth.change().get());
@@ -129,7 +129,7 @@ class ForecastReplayTest {
     }
     assertThat(rejected).isPositive();
     assertThat(resizes).isGreaterThan(1);
-    assertThat(log.all(RecordKind.FORECASTS))
+    assertThat(log.all(TopicType.TABLE_FORECASTS))
         .anyMatch(f -> f.inputs().orElseThrow().parts() > 0)
         .anyMatch(f -> f.generation() > 3);
   }
@@ -140,7 +140,7 @@ class ForecastReplayTest {
 
   @Test
   void all_forecasts_are_made_again() throws IOException {
-    int all = log.all(RecordKind.FORECASTS).size();
+    int all = log.all(TopicType.TABLE_FORECASTS).size();
     ReplayResult result = replay(log.interleaved(random));
     assertThat(result.rows()).hasSize(all).allMatch(row -> row.verdict() == Verdict.EQUAL);
     assertThat(result.first()).isEmpty();
@@ -153,13 +153,13 @@ class ForecastReplayTest {
   @Test
   void an_exported_log_is_replayed_and_a_changed_report_is_found() throws IOException {
     Export.write(log, folder);
-    int all = log.all(RecordKind.FORECASTS).size();
+    int all = log.all(TopicType.TABLE_FORECASTS).size();
     assertThat(run("replay")).as("%s", out).isZero();
     assertThat(out.toString())
         .contains("forecasts, ", "fills, ", "%d forecasts equal, 0 differ, 0 not".formatted(all));
-    FillReport changed = log.all(RecordKind.FILLS).get(reports / 2);
+    FillReport changed = log.all(TopicType.TABLE_FILLS).get(reports / 2);
     log.change(
-        RecordKind.FILLS,
+        TopicType.TABLE_FILLS,
         report ->
             report.equals(changed)
                 ? new FillReport(
@@ -202,12 +202,13 @@ class ForecastReplayTest {
   @Test
   void a_log_whose_first_reports_are_gone_is_replayed_from_the_first_forecasts_on()
       throws IOException {
-    List<TableForecasts> forecasts = log.all(RecordKind.FORECASTS);
+    List<TableForecasts> forecasts = log.all(TopicType.TABLE_FORECASTS);
     Instant gone = forecasts.get(forecasts.size() / 3).measuredAt();
-    log.change(RecordKind.FILLS, r -> r.measuredAt().isBefore(gone) ? null : r);
-    log.change(RecordKind.FORECASTS, f -> f.measuredAt().isBefore(gone) ? null : f);
+    log.change(TopicType.TABLE_FILLS, r -> r.measuredAt().isBefore(gone) ? null : r);
+    log.change(TopicType.TABLE_FORECASTS, f -> f.measuredAt().isBefore(gone) ? null : f);
     ReplayResult result = replay(log);
-    assertThat(result.count(Verdict.EQUAL)).isEqualTo(log.all(RecordKind.FORECASTS).size() - 2);
+    assertThat(result.count(Verdict.EQUAL))
+        .isEqualTo(log.all(TopicType.TABLE_FORECASTS).size() - 2);
     assertThat(result.isEqual()).isTrue();
     assertThat(result.notes())
         .hasSize(2)
@@ -219,15 +220,15 @@ class ForecastReplayTest {
 
   @Test
   void inputs_that_are_missing_are_named() throws IOException {
-    List<TableForecasts> forecasts = new ArrayList<>(log.all(RecordKind.FORECASTS));
+    List<TableForecasts> forecasts = new ArrayList<>(log.all(TopicType.TABLE_FORECASTS));
     TableForecasts last = forecasts.get(forecasts.size() - 1);
     log.change(
-        RecordKind.FORECASTS,
+        TopicType.TABLE_FORECASTS,
         f ->
             f.equals(forecasts.get(9))
                 ? TableForecastsBuilder.builder(f).inputs(Optional.empty()).build()
                 : f);
-    log.change(RecordKind.FILLS, r -> r.reportId().equals(last.reportId()) ? null : r);
+    log.change(TopicType.TABLE_FILLS, r -> r.reportId().equals(last.reportId()) ? null : r);
     ReplayResult result = replay(log);
     assertThat(result.count(Verdict.NOT_REPRODUCED)).isEqualTo(1);
     assertThat(result.count(Verdict.DIFFERS)).isZero();
@@ -236,7 +237,7 @@ class ForecastReplayTest {
         .contains(
             "1 forecasts are not recomputed: their planner did not write what it made them from");
 
-    log.change(RecordKind.PREDICTIONS, p -> p.generation() > 1 ? null : p);
+    log.change(TopicType.COST_PREDICTIONS, p -> p.generation() > 1 ? null : p);
     ReplayResult without = replay(log);
     assertThat(without.count(Verdict.DIFFERS)).isZero();
     assertThat(without.first().orElseThrow().explanation())

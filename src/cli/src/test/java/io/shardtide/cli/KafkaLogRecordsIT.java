@@ -9,10 +9,11 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.log.StartPosition;
 import io.shardtide.log.TopicReader;
-import io.shardtide.replay.RecordKind;
+import io.shardtide.replay.LogRecords;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.SharedCluster;
+import io.shardtide.wire.TopicType;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,8 +49,8 @@ class KafkaLogRecordsIT {
     handedOn.clear();
     try (KafkaLogRecords log =
         KafkaLogRecords.open(endpoint, Optional.of(ID), read::incrementAndGet)) {
-      assertThat(log.has(RecordKind.POOL_CHANGES)).isFalse();
-      log.read(RecordKind.EVENTS, event -> handedOn.add(event.workloadId()));
+      assertThat(log.has(TopicType.POOL_CHANGES)).isFalse();
+      log.read(TopicType.WORKLOAD_CHANGES, event -> handedOn.add(event.workloadId()));
       assertThat(log.size()).isEqualTo(read.get());
     }
     return read.get();
@@ -70,7 +71,7 @@ class KafkaLogRecordsIT {
                 Map.of(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, kafka.bootstrapServers()))) {
       admin
           .createTopics(
-              Stream.concat(RecordKind.ALL.stream().map(RecordKind::type), Stream.of(COST_MODELS))
+              Stream.concat(LogRecords.NAMES.keySet().stream(), Stream.of(COST_MODELS))
                   .filter(type -> type.extension().isEmpty())
                   .map(type -> new NewTopic(prefix + type.name(), PARTITIONS, (short) 1))
                   .toList())

@@ -15,13 +15,14 @@ import io.shardtide.embedded.DevelopmentRegistry;
 import io.shardtide.embedded.EmbeddedKafka;
 import io.shardtide.pool.PoolUpdate.PoolNodeLost;
 import io.shardtide.pool.PoolUpdate.PoolSet;
-import io.shardtide.replay.RecordKind;
+import io.shardtide.replay.LogRecords;
 import io.shardtide.testing.LogClient;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.SharedCluster;
 import io.shardtide.topology.PoolLog;
 import io.shardtide.wire.Extension;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -63,10 +64,10 @@ class PoolExportIT {
     }
   }
 
-  private static <V> void publish(LogClient client, MemoryRecords records, RecordKind<V> kind)
+  private static <V> void publish(LogClient client, MemoryRecords records, TopicType<V> kind)
       throws Exception {
     for (V value : records.all(kind)) {
-      client.publishValue(client.topics().of(kind.type()), kind.type().keyOf(value), value);
+      client.publishValue(client.topics().of(kind), kind.keyOf(value), value);
     }
   }
 
@@ -81,7 +82,7 @@ class PoolExportIT {
       log.publish(event(new PoolNodeLost("n1")));
       records = log.records();
     }
-    assertThat(records.all(RecordKind.ALLOCATIONS)).hasSizeGreaterThan(1);
+    assertThat(records.all(TopicType.ALLOCATIONS)).hasSizeGreaterThan(1);
     EmbeddedKafka kafka = SharedCluster.kafka();
     DevelopmentRegistry registry = SharedCluster.registry();
     try (LogClient client = new LogClient(kafka.bootstrapServers(), registry.url(), PREFIX)) {
@@ -99,8 +100,8 @@ class PoolExportIT {
       for (ModelBundle bundle : records.models().values()) {
         client.publishValue(client.topics().of(COST_MODELS), bundle.hardware(), bundle);
       }
-      for (RecordKind<?> kind : RecordKind.ALL) {
-        if (kind.type().extension().isEmpty()) {
+      for (TopicType<?> kind : LogRecords.NAMES.keySet()) {
+        if (kind.extension().isEmpty()) {
           publish(client, records, kind);
         }
       }
@@ -116,12 +117,13 @@ class PoolExportIT {
       create(ofPools);
       assertThat(run("export", "--out", export.toString())).as("%s", out).isZero();
       checkFiles(export, false);
-      for (RecordKind<?> kind : RecordKind.ALL.stream().filter(RecordKind::isOfPools).toList()) {
+      for (TopicType<?> kind :
+          LogRecords.NAMES.keySet().stream().filter(LogRecords::isOfPools).toList()) {
         publish(client, records, kind);
       }
       assertThat(run("export", "--out", export.toString())).as("%s", out).isZero();
       assertThat(out.toString())
-          .contains("%d allocations".formatted(records.all(RecordKind.ALLOCATIONS).size()));
+          .contains("%d allocations".formatted(records.all(TopicType.ALLOCATIONS).size()));
       checkFiles(export, true);
       assertThat(run("replay", "--out", folder.resolve("made.jsonl").toString()))
           .as("%s", out)
@@ -129,7 +131,7 @@ class PoolExportIT {
       assertThat(out.toString())
           .contains(
               "%d allocations equal, 0 differ, 0 not"
-                  .formatted(records.all(RecordKind.ALLOCATIONS).size()));
+                  .formatted(records.all(TopicType.ALLOCATIONS).size()));
       assertThat(run("why", "--pool", "gpus", "--generation", "2")).as("%s", out).isZero();
       assertThat(out.toString()).contains("node n1 is lost");
       assertThat(run("export", "--workload", "ads", "--out", export.toString())).isZero();
@@ -138,14 +140,11 @@ class PoolExportIT {
   }
 
   private static void checkFiles(Path export, boolean hasPools) {
-    for (RecordKind<?> kind : RecordKind.ALL) {
-      assertThat(Files.exists(export.resolve(kind.file())))
-          .as(kind.file())
+    for (TopicType<?> kind : LogRecords.NAMES.keySet()) {
+      assertThat(Files.exists(export.resolve(LogRecords.file(kind))))
+          .as(LogRecords.file(kind))
           .isEqualTo(
-              kind.type()
-                  .extension()
-                  .map(part -> part == Extension.POOLS && hasPools)
-                  .orElse(true));
+              kind.extension().map(part -> part == Extension.POOLS && hasPools).orElse(true));
     }
   }
 }

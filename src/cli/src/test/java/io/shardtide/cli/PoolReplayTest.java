@@ -18,13 +18,14 @@ import io.shardtide.pool.PoolUpdate.PoolSet;
 import io.shardtide.replay.AllocationCollector;
 import io.shardtide.replay.AllocationReplay;
 import io.shardtide.replay.Export;
-import io.shardtide.replay.RecordKind;
+import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.Verdict;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.RandomEvents;
 import io.shardtide.topology.PoolLog;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.CanonicalHash;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -84,7 +85,7 @@ class PoolReplayTest {
   }
 
   private static List<Allocation> allocations() {
-    return log.all(RecordKind.ALLOCATIONS);
+    return log.all(TopicType.ALLOCATIONS);
   }
 
   private static Allocation allocation(long generation) {
@@ -96,7 +97,7 @@ class PoolReplayTest {
     assertThat(allocations()).hasSizeGreaterThanOrEqualTo(5);
     assertThat(allocations()).extracting(Allocation::generation).contains(1L, 2L, 3L, 4L);
     assertThat(allocations()).anyMatch(a -> !a.transfers().isEmpty());
-    assertThat(log.all(RecordKind.EVENTS))
+    assertThat(log.all(TopicType.WORKLOAD_CHANGES))
         .anyMatch(e -> e.source().equals(PoolStep.SOURCE_PREFIX + POOL));
   }
 
@@ -107,10 +108,12 @@ class PoolReplayTest {
         .isZero();
     assertThat(out.toString())
         .contains(", events, allocations, throughput-curves, pool-changes, models, in ")
-        .contains("%d equal, 0 differ".formatted(log.all(RecordKind.PLANS).size()))
+        .contains("%d equal, 0 differ".formatted(log.all(TopicType.SHARDING_PLANS).size()))
         .contains("%d allocations equal, 0 differ, 0 not".formatted(allocations().size()));
-    for (RecordKind<?> kind : RecordKind.ALL.stream().filter(RecordKind::isOfPools).toList()) {
-      assertThat(Files.readAllLines(folder.resolve(kind.file()))).hasSameSizeAs(log.all(kind));
+    for (TopicType<?> kind :
+        LogRecords.NAMES.keySet().stream().filter(LogRecords::isOfPools).toList()) {
+      assertThat(Files.readAllLines(folder.resolve(LogRecords.file(kind))))
+          .hasSameSizeAs(log.all(kind));
     }
   }
 
@@ -118,13 +121,14 @@ class PoolReplayTest {
   void a_log_without_pools_has_no_files_of_them() throws IOException {
     Map<String, Integer> counts =
         Export.write(new RandomEvents(7, RandomEvents.BURSTS, "feed").go(3).records(), folder);
-    for (RecordKind<?> kind : RecordKind.ALL.stream().filter(RecordKind::isOfPools).toList()) {
-      assertThat(folder.resolve(kind.file())).as("an earlier export's").doesNotExist();
-      assertThat(counts).doesNotContainKey(kind.name());
+    for (TopicType<?> kind :
+        LogRecords.NAMES.keySet().stream().filter(LogRecords::isOfPools).toList()) {
+      assertThat(folder.resolve(LogRecords.file(kind))).as("an earlier export's").doesNotExist();
+      assertThat(counts).doesNotContainKey(LogRecords.NAMES.get(kind));
     }
-    records.forget(RecordKind.ALLOCATIONS);
-    records.forget(RecordKind.CURVES);
-    records.forget(RecordKind.POOL_CHANGES);
+    records.forget(TopicType.ALLOCATIONS);
+    records.forget(TopicType.THROUGHPUT_CURVES);
+    records.forget(TopicType.POOL_CHANGES);
     assertThat(Export.write(records, folder)).containsKey("events");
     assertThat(run("replay --events DIR/events.jsonl --out DIR/made.jsonl")).isZero();
     assertThat(out.toString()).doesNotContain("allocations");
@@ -192,7 +196,7 @@ class PoolReplayTest {
   @Test
   void a_changed_event_of_the_pool_is_found() throws IOException {
     records.change(
-        RecordKind.POOL_CHANGES,
+        TopicType.POOL_CHANGES,
         e ->
             e.updates().get(0) instanceof PoolNodeLost lost && lost.node().equals("n1")
                 ? new PoolChange(
@@ -209,7 +213,8 @@ class PoolReplayTest {
   void inputs_that_are_missing_are_named() throws IOException {
     String curve = allocations().get(1).curveIds().get("ads");
     records.change(
-        RecordKind.CURVES, r -> r.curve().filter(c -> c.id().equals(curve)).isPresent() ? null : r);
+        TopicType.THROUGHPUT_CURVES,
+        r -> r.curve().filter(c -> c.id().equals(curve)).isPresent() ? null : r);
     ReplayResult result = replay();
     assertThat(result.count(Verdict.NOT_REPRODUCED)).isPositive();
     assertThat(result.first().get().explanation())
@@ -217,13 +222,13 @@ class PoolReplayTest {
 
     records = log.interleaved(new Random(2));
     export(records);
-    records.change(RecordKind.POOL_CHANGES, e -> null);
+    records.change(TopicType.POOL_CHANGES, e -> null);
     assertThat(replay().count(Verdict.NOT_REPRODUCED)).isEqualTo(allocations().size());
     assertThat(replay().first().get().explanation())
         .isEqualTo("it is of generation 1, and the recorded events make 0 generations");
 
     records = log.interleaved(new Random(3));
-    records.all(RecordKind.ALLOCATIONS).remove(1);
+    records.all(TopicType.ALLOCATIONS).remove(1);
     assertThat(replay().count(Verdict.NOT_REPRODUCED)).isEqualTo(1);
     assertThat(replay().first().get().explanation())
         .startsWith("it names %s as the".formatted(allocations().get(1).allocationId()))
@@ -236,7 +241,7 @@ class PoolReplayTest {
 
   @Test
   void an_event_that_is_not_allocated_yet_is_a_note() throws IOException {
-    records.add(RecordKind.POOL_CHANGES, event(new PoolNodeLost("n5")));
+    records.add(TopicType.POOL_CHANGES, event(new PoolNodeLost("n5")));
     assertThat(replay().isEqual()).isTrue();
     assertThat(replay().notes())
         .containsExactly("generation 5 of pool gpus: not allocated yet when the records were read");
@@ -281,7 +286,7 @@ class PoolReplayTest {
 
   @Test
   void why_names_changed_curves_and_claims_that_wait() throws IOException {
-    records.add(RecordKind.POOL_CHANGES, event(claim("late", 2, 4, 1)));
+    records.add(TopicType.POOL_CHANGES, event(claim("late", 2, 4, 1)));
     export(records);
     assertThat(run("why --events DIR/events.jsonl --pool gpus")).as(err.toString()).isZero();
     assertThat(out.toString())
@@ -326,7 +331,7 @@ class PoolReplayTest {
   void why_of_a_workload_names_the_allocation_of_its_devices() throws IOException {
     assertThat(run("why --events DIR/events.jsonl --workload ads")).as(err.toString()).isZero();
     ShardingPlan latest =
-        log.all(RecordKind.PLANS).stream()
+        log.all(TopicType.SHARDING_PLANS).stream()
             .filter(p -> p.workloadId().equals("ads"))
             .reduce((a, b) -> b)
             .get();
@@ -339,7 +344,7 @@ class PoolReplayTest {
     assertThat(run("why --events DIR/events.jsonl --workload ads --generation 1")).isZero();
     assertThat(out.toString()).doesNotContain("devices of pool");
 
-    records.forget(RecordKind.ALLOCATIONS);
+    records.forget(TopicType.ALLOCATIONS);
     Path other = folder.resolve("other");
     Export.write(records, other);
     assertThat(run("why --events DIR/other/events.jsonl --workload ads")).isZero();
@@ -364,7 +369,7 @@ class PoolReplayTest {
         .hasMessageContaining("has no allocation of generation 9, found 4 generations with one")
         .hasMessageEndingWith("; the last one before it is 4");
     MemoryRecords waiting = new MemoryRecords();
-    waiting.add(RecordKind.POOL_CHANGES, event(new PoolSet(PoolLog.NODES), claim("ads", 2, 8, 1)));
+    waiting.add(TopicType.POOL_CHANGES, event(new PoolSet(PoolLog.NODES), claim("ads", 2, 8, 1)));
     assertThatThrownBy(() -> AllocationCollector.collect(waiting, POOL, OptionalLong.empty()))
         .hasMessageStartingWith("Pool \"gpus\" has no allocation yet, found 1 claims on it");
     assertThat(run("why --events DIR/events.jsonl --workload nobody")).isEqualTo(1);

@@ -7,10 +7,11 @@ import io.shardtide.plan.DeviceSpeed;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.replay.Export;
 import io.shardtide.replay.ExportFolder;
-import io.shardtide.replay.RecordKind;
+import io.shardtide.replay.LogRecords;
 import io.shardtide.testing.RandomEvents;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
+import io.shardtide.wire.TopicType;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -44,7 +45,7 @@ class ReplayCommandTest {
 
   private List<ShardingPlan> plans() throws IOException {
     List<ShardingPlan> plans = new ArrayList<>();
-    ExportFolder.of(folder).read(RecordKind.PLANS, plans::add);
+    ExportFolder.of(folder).read(TopicType.SHARDING_PLANS, plans::add);
     return plans;
   }
 
@@ -182,7 +183,8 @@ class ReplayCommandTest {
   /** Also those of kinds of records that it does not have: the next replay would read them. */
   @Test
   void plans_are_not_written_over_the_export() throws IOException {
-    List<String> names = new ArrayList<>(RecordKind.ALL.stream().map(RecordKind::file).toList());
+    List<String> names =
+        new ArrayList<>(LogRecords.NAMES.keySet().stream().map(LogRecords::file).toList());
     names.add("models/new.avro");
     for (String name : names) {
       Path file = folder.resolve(name);

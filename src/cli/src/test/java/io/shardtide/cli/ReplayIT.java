@@ -17,7 +17,6 @@ import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.replay.ExportFolder;
-import io.shardtide.replay.RecordKind;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.LogClient;
@@ -26,6 +25,7 @@ import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.topology.PlannerParts;
 import io.shardtide.topology.PlannerService;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
@@ -126,7 +126,7 @@ class ReplayIT {
     }
     assertThat(run("export", "--out", export().toString()).status()).isZero();
     plans = new ArrayList<>();
-    ExportFolder.of(export()).read(RecordKind.PLANS, plans::add);
+    ExportFolder.of(export()).read(TopicType.SHARDING_PLANS, plans::add);
     assertThat(plans).anyMatch(p -> p.origin().firstGeneration() + 1 < p.generation());
   }
 
@@ -230,7 +230,7 @@ class ReplayIT {
     List<ShardingPlan> recomputed = new ArrayList<>();
     Path export = Files.createDirectories(home.resolve("recomputed"));
     Files.copy(out, export.resolve("plans.jsonl"));
-    ExportFolder.of(export).read(RecordKind.PLANS, recomputed::add);
+    ExportFolder.of(export).read(TopicType.SHARDING_PLANS, recomputed::add);
     assertThat(recomputed)
         .extracting(ShardingPlan::planId)
         .containsExactlyElementsOf(plans.stream().map(ShardingPlan::planId).toList());

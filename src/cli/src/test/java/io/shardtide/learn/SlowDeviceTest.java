@@ -24,7 +24,6 @@ import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.SearchSettings;
 import io.shardtide.plan.SearchSettingsBuilder;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayScope;
@@ -45,6 +44,7 @@ import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.Plans;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.TableSpec;
@@ -137,7 +137,7 @@ class SlowDeviceTest {
       List<CostPredictions> parts =
           predicting.apply(workloads, Fixtures.at(events++), Fixtures.event(changes));
       parts.forEach(part -> planning.onPredictions(plans, part));
-      parts.forEach(part -> records.add(RecordKind.PREDICTIONS, part));
+      parts.forEach(part -> records.add(TopicType.COST_PREDICTIONS, part));
       parts.forEach(part -> step.onPredictions(feedback, part));
       planIfDue();
     }
@@ -151,7 +151,7 @@ class SlowDeviceTest {
     private void adopt(PlanningOutcome outcome) {
       running = ((Planned) outcome).plan();
       adopted.add(running);
-      records.add(RecordKind.PLANS, running);
+      records.add(TopicType.SHARDING_PLANS, running);
       sincePlan = 0;
       step.onPlan(feedback, running);
       PlanStatus status =
@@ -255,7 +255,7 @@ class SlowDeviceTest {
             .ifPresent(
                 changed -> {
                   speeds.add(changed);
-                  records.add(RecordKind.SPEEDS, changed);
+                  records.add(TopicType.DEVICE_SPEEDS, changed);
                   planning.onSpeeds(plans, changed);
                   planIfDue();
                 });
@@ -347,7 +347,7 @@ class SlowDeviceTest {
     loop.becomes();
     loop.train(30);
     loop.records.add(BUNDLE);
-    loop.records.forget(RecordKind.EVENTS);
+    loop.records.forget(TopicType.WORKLOAD_CHANGES);
     ReplayResult result =
         new Replay(
                 loop.records,

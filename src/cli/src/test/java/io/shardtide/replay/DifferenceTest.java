@@ -23,6 +23,7 @@ import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.TestModels;
 import io.shardtide.wire.Codec;
 import io.shardtide.wire.JsonLines;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.CanonicalHash;
 import io.shardtide.workload.ShardKind;
 import java.io.IOException;
@@ -45,13 +46,14 @@ class DifferenceTest {
     MemoryRecords records = randomLog(seed);
     // Another plan must tell the settings.
     Assume.that(
-        records.all(RecordKind.PLANS).stream()
+        records.all(TopicType.SHARDING_PLANS).stream()
                 .filter(p -> p.origin().effort() == Effort.QUICK)
                 .count()
             > 1);
     ShardingPlan victim = quick(records, seed);
     SearchSettings other = Fixtures.settings(7, 11, 3, 0.2, 0, 13);
-    records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? with(plan, other) : plan);
+    records.change(
+        TopicType.SHARDING_PLANS, plan -> plan.equals(victim) ? with(plan, other) : plan);
     ReplayResult result = replay(records);
     assertThat(result.isEqual()).isFalse();
     Difference first = result.first().orElseThrow();
@@ -70,7 +72,7 @@ class DifferenceTest {
         SearchSettingsBuilder.builder(victim.origin().settings())
             .columnCuts(ColumnCuts.ANY)
             .build();
-    records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? with(plan, any) : plan);
+    records.change(TopicType.SHARDING_PLANS, plan -> plan.equals(victim) ? with(plan, any) : plan);
     ReplayResult result = replay(records);
     assertThat(result.isEqual()).isFalse();
     assertThat(result.count(Verdict.NOT_REPRODUCED)).isOne();
@@ -81,9 +83,9 @@ class DifferenceTest {
   void a_changed_plan_is_found(@ForAll long seed) throws IOException {
     MemoryRecords records = randomLog(seed);
     List<ShardingPlan> planned =
-        records.all(RecordKind.PLANS).stream().filter(p -> !p.shards().isEmpty()).toList();
+        records.all(TopicType.SHARDING_PLANS).stream().filter(p -> !p.shards().isEmpty()).toList();
     ShardingPlan victim = planned.get(Math.floorMod(seed, planned.size()));
-    records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? moved(plan) : plan);
+    records.change(TopicType.SHARDING_PLANS, plan -> plan.equals(victim) ? moved(plan) : plan);
     ReplayResult result = replay(records);
     Difference first = result.first().orElseThrow();
     assertThat(first.id()).isEqualTo(victim.planId());
@@ -101,14 +103,15 @@ class DifferenceTest {
   void changed_predictions_are_found(@ForAll long seed) throws IOException {
     MemoryRecords records = randomLog(seed);
     CostPredictions victim =
-        records.all(RecordKind.PREDICTIONS).stream()
+        records.all(TopicType.COST_PREDICTIONS).stream()
             .filter(p -> p.update().orElse(null) instanceof Update.Predicted)
-            .filter(p -> records.all(RecordKind.PLANS).stream().anyMatch(plan -> isOf(plan, p)))
-            .filter(p -> isOnce(records.all(RecordKind.PREDICTIONS), p))
+            .filter(
+                p -> records.all(TopicType.SHARDING_PLANS).stream().anyMatch(plan -> isOf(plan, p)))
+            .filter(p -> isOnce(records.all(TopicType.COST_PREDICTIONS), p))
             .findFirst()
             .orElseThrow();
     records.change(
-        RecordKind.PREDICTIONS, part -> part.equals(victim) ? moreExpensive(part) : part);
+        TopicType.COST_PREDICTIONS, part -> part.equals(victim) ? moreExpensive(part) : part);
     ReplayResult result = replay(records);
     Difference first = result.first().orElseThrow();
     assertThat(first.explanation()).contains(INTACT, "--repredict");
@@ -141,7 +144,7 @@ class DifferenceTest {
 
   private static ShardingPlan quick(MemoryRecords records, long seed) {
     List<ShardingPlan> quick =
-        records.all(RecordKind.PLANS).stream()
+        records.all(TopicType.SHARDING_PLANS).stream()
             .filter(p -> p.origin().effort() == Effort.QUICK)
             .toList();
     return quick.get(Math.floorMod(seed, quick.size()));
@@ -150,10 +153,10 @@ class DifferenceTest {
   @Test
   void a_changed_previous_plan_is_found() throws IOException {
     MemoryRecords records = sixGenerations();
-    List<ShardingPlan> plans = List.copyOf(records.all(RecordKind.PLANS));
+    List<ShardingPlan> plans = List.copyOf(records.all(TopicType.SHARDING_PLANS));
     ShardingPlan victim = plans.get(4);
     records.change(
-        RecordKind.PLANS,
+        TopicType.SHARDING_PLANS,
         plan ->
             plan.equals(victim)
                 ? with(plan, Optional.of(plans.get(1).planId()), plan.reason())
@@ -167,8 +170,8 @@ class DifferenceTest {
   @Test
   void a_missing_previous_plan_is_named() throws IOException {
     MemoryRecords records = sixGenerations();
-    ShardingPlan gone = records.all(RecordKind.PLANS).get(2);
-    records.change(RecordKind.PLANS, plan -> plan.equals(gone) ? null : plan);
+    ShardingPlan gone = records.all(TopicType.SHARDING_PLANS).get(2);
+    records.change(TopicType.SHARDING_PLANS, plan -> plan.equals(gone) ? null : plan);
     ReplayResult result = replay(records);
     Difference first = result.first().orElseThrow();
     assertThat(result.count(Verdict.NOT_REPRODUCED)).isEqualTo(1);
@@ -187,7 +190,7 @@ class DifferenceTest {
     records.removeModel(TestModels.bundle().modelId());
     ReplayResult result = replay(records);
     assertThat(result.count(Verdict.NOT_REPRODUCED))
-        .isEqualTo(records.all(RecordKind.PLANS).size());
+        .isEqualTo(records.all(TopicType.SHARDING_PLANS).size());
     assertThat(result.isEqual()).isFalse();
     assertThat(result.first().orElseThrow().explanation())
         .contains(TestModels.bundle().modelId())
@@ -197,13 +200,15 @@ class DifferenceTest {
   @Test
   void a_changed_model_is_named() throws IOException {
     MemoryRecords records = sixGenerations();
-    ShardingPlan victim = records.all(RecordKind.PLANS).get(2);
+    ShardingPlan victim = records.all(TopicType.SHARDING_PLANS).get(2);
     String other = TestModels.otherBundle().modelId();
-    records.change(RecordKind.PLANS, plan -> plan.equals(victim) ? withModel(plan, other) : plan);
+    records.change(
+        TopicType.SHARDING_PLANS, plan -> plan.equals(victim) ? withModel(plan, other) : plan);
     Difference changed = replay(records).first().orElseThrow();
     assertThat(changed.explanation()).contains(CHANGED, other, TestModels.bundle().modelId());
     records.change(
-        RecordKind.PLANS, plan -> plan.origin().modelId().equals(other) ? plan.identified() : plan);
+        TopicType.SHARDING_PLANS,
+        plan -> plan.origin().modelId().equals(other) ? plan.identified() : plan);
     Difference forged = replay(records).first().orElseThrow();
     assertThat(forged.explanation()).contains("predicted generation").doesNotContain(CHANGED);
   }
@@ -212,9 +217,10 @@ class DifferenceTest {
   @Test
   void a_plan_with_intact_inputs_is_of_another_code_version() throws IOException {
     MemoryRecords records = sixGenerations();
-    ShardingPlan last = records.all(RecordKind.PLANS).get(records.all(RecordKind.PLANS).size() - 1);
+    ShardingPlan last =
+        records.all(TopicType.SHARDING_PLANS).get(records.all(TopicType.SHARDING_PLANS).size() - 1);
     records.change(
-        RecordKind.PLANS,
+        TopicType.SHARDING_PLANS,
         plan ->
             plan.equals(last)
                 ? with(plan, plan.origin().previousPlanId(), "as an older version put it")
@@ -230,7 +236,7 @@ class DifferenceTest {
 
   @Test
   void of_a_list_the_number_of_entries_and_the_first_that_differs_are_shown() throws IOException {
-    List<ShardingPlan> plans = sixGenerations().all(RecordKind.PLANS);
+    List<ShardingPlan> plans = sixGenerations().all(TopicType.SHARDING_PLANS);
     List<String> fields =
         JsonDiff.lines(
             new JsonLines<>(Codec.SHARDING_PLAN), plans.get(0), plans.get(1), Set.of("planId"));

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.testing.RandomEvents;
 import io.shardtide.wire.JsonLines;
+import io.shardtide.wire.TopicType;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -33,7 +34,7 @@ class ExportFolderTest {
     Export.write(new RandomEvents(7, RandomEvents.BURSTS, "feed").go(12).records(), directory);
   }
 
-  private <V> List<V> read(RecordKind<V> kind) throws IOException {
+  private <V> List<V> read(TopicType<V> kind) throws IOException {
     List<V> values = new ArrayList<>();
     ExportFolder.of(directory).read(kind, values::add);
     return values;
@@ -41,10 +42,10 @@ class ExportFolderTest {
 
   @Test
   void a_truncated_file_is_named_with_its_line() throws IOException {
-    for (RecordKind<?> kind : RecordKind.ALL) {
-      Path file = directory.resolve(kind.file());
+    for (TopicType<?> kind : LogRecords.NAMES.keySet()) {
+      Path file = directory.resolve(LogRecords.file(kind));
       // The log has no optional parts.
-      int lines = kind.type().extension().isPresent() ? 0 : read(kind).size();
+      int lines = kind.extension().isPresent() ? 0 : read(kind).size();
       if (lines == 0) {
         continue;
       }
@@ -65,13 +66,13 @@ class ExportFolderTest {
         directory.resolve("events.jsonl"),
         plans,
         java.nio.file.StandardCopyOption.REPLACE_EXISTING);
-    assertThatThrownBy(() -> read(RecordKind.PLANS))
+    assertThatThrownBy(() -> read(TopicType.SHARDING_PLANS))
         .hasMessageStartingWith(plans + ", line 1: Not a ShardingPlan in Avro's JSON encoding: ");
     Files.write(plans, new byte[] {(byte) 0xff, (byte) 0xfe, 0, 1});
-    assertThatThrownBy(() -> read(RecordKind.PLANS))
+    assertThatThrownBy(() -> read(TopicType.SHARDING_PLANS))
         .hasMessage(plans + ", line 1: text must be UTF-8, got byte 0xff");
     Files.writeString(plans, "[".repeat(100_000));
-    assertThatThrownBy(() -> read(RecordKind.PLANS))
+    assertThatThrownBy(() -> read(TopicType.SHARDING_PLANS))
         .hasMessageStartingWith(plans + ", line 1: Not a ");
   }
 
@@ -80,7 +81,7 @@ class ExportFolderTest {
     Path events = directory.resolve("events.jsonl");
     String text = Files.readString(events);
     Files.writeString(events, text.replaceFirst("\"devices\":\\d+", "\"devices\":0"));
-    assertThatThrownBy(() -> read(RecordKind.EVENTS))
+    assertThatThrownBy(() -> read(TopicType.WORKLOAD_CHANGES))
         .hasMessageContaining("line ")
         .hasMessageContaining("devices of a cluster must be between 1 and 16384, got 0");
   }
@@ -88,9 +89,9 @@ class ExportFolderTest {
   @Test
   void empty_lines_and_a_missing_last_line_end_are_accepted() throws IOException {
     Path events = directory.resolve("events.jsonl");
-    int before = read(RecordKind.EVENTS).size();
+    int before = read(TopicType.WORKLOAD_CHANGES).size();
     Files.writeString(events, "\n" + Files.readString(events).strip());
-    assertThat(read(RecordKind.EVENTS)).hasSize(before);
+    assertThat(read(TopicType.WORKLOAD_CHANGES)).hasSize(before);
   }
 
   @Test
@@ -100,7 +101,7 @@ class ExportFolderTest {
     Files.copy(directory.resolve("events.jsonl"), alone);
     ExportFolder folder = ExportFolder.of(alone);
     assertThat(folder.kinds()).containsExactly("events");
-    assertThat(folder.has(RecordKind.PLANS)).isFalse();
+    assertThat(folder.has(TopicType.SHARDING_PLANS)).isFalse();
     assertThat(folder.models()).isEmpty();
     assertThat(ExportFolder.of(directory).kinds())
         .containsExactly(
@@ -133,12 +134,12 @@ class ExportFolderTest {
   /** The log of another prefix, or of a workload that there is not; it has models as any other. */
   private record WithoutEvents(LogRecords records) implements LogRecords {
     @Override
-    public boolean has(RecordKind<?> kind) {
+    public boolean has(TopicType<?> kind) {
       return true;
     }
 
     @Override
-    public <V> void read(RecordKind<V> kind, Consumer<? super V> each) {}
+    public <V> void read(TopicType<V> kind, Consumer<? super V> each) {}
 
     @Override
     public Map<String, ModelBundle> models() throws IOException {
@@ -193,15 +194,15 @@ class ExportFolderTest {
     Random random = new Random(seed);
     var records =
         new RandomEvents(Math.floorMod(seed, 5), RandomEvents.BURSTS, "feed").go(4).records();
-    for (RecordKind<?> kind : RecordKind.ALL) {
+    for (TopicType<?> kind : LogRecords.NAMES.keySet()) {
       if (!records.all(kind).isEmpty()) {
         fuzz(kind, records.all(kind).get(0), random);
       }
     }
   }
 
-  private static <V> void fuzz(RecordKind<V> kind, Object value, Random random) {
-    JsonLines<V, ?> lines = new JsonLines<>(kind.type().codec());
+  private static <V> void fuzz(TopicType<V> kind, Object value, Random random) {
+    JsonLines<V, ?> lines = new JsonLines<>(kind.codec());
     @SuppressWarnings("unchecked") // it is a record of this kind
     byte[] bytes = lines.write((V) value).getBytes(StandardCharsets.UTF_8);
     for (int flips = 1 + random.nextInt(4); flips > 0; flips--) {

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.TableConstraints;
 import java.io.IOException;
@@ -27,7 +28,7 @@ class ProvenanceCollectorTest {
   @Property(tries = 8)
   void every_plan_has_a_provenance(@ForAll long seed) throws IOException {
     MemoryRecords records = randomLog(seed);
-    List<ShardingPlan> plans = records.all(RecordKind.PLANS);
+    List<ShardingPlan> plans = records.all(TopicType.SHARDING_PLANS);
     for (ShardingPlan plan : plans) {
       if (plans.stream().filter(p -> p.planId().equals(plan.planId())).count() > 1) {
         // A model that returns gives the same plan again, with another provenance.
@@ -51,7 +52,7 @@ class ProvenanceCollectorTest {
   @Test
   void a_plan_is_found_by_a_prefix_of_its_id() throws IOException {
     MemoryRecords records = sixGenerations();
-    ShardingPlan plan = records.all(RecordKind.PLANS).get(1);
+    ShardingPlan plan = records.all(TopicType.SHARDING_PLANS).get(1);
     assertThat(ProvenanceCollector.collect(records, plan.planId().substring(0, 16)).plan())
         .isEqualTo(plan);
     assertThatThrownBy(() -> ProvenanceCollector.collect(records, "\u001b[31m"))
@@ -60,7 +61,8 @@ class ProvenanceCollectorTest {
     assertThatThrownBy(() -> ProvenanceCollector.collect(records, "0123456789abcdef"))
         .hasMessage("No plan id begins with 0123456789abcdef, found 6 recorded plans");
     ShardingPlan twin = with(plan, plan.origin().previousPlanId(), "another");
-    records.add(RecordKind.PLANS, withId(twin, plan.planId().substring(0, 20) + "f".repeat(44)));
+    records.add(
+        TopicType.SHARDING_PLANS, withId(twin, plan.planId().substring(0, 20) + "f".repeat(44)));
     assertThatThrownBy(() -> ProvenanceCollector.collect(records, plan.planId().substring(0, 8)))
         .hasMessageContaining("2 plan ids begin with")
         .hasMessageContaining(plan.planId());
@@ -84,7 +86,7 @@ class ProvenanceCollectorTest {
                   onDevicesOf("c", "b")
                 },
                 new Change[] {Fixtures.drop("a")}));
-    List<ShardingPlan> plans = records.all(RecordKind.PLANS);
+    List<ShardingPlan> plans = records.all(TopicType.SHARDING_PLANS);
     assertThat(ProvenanceCollector.collect(records, plans.get(0).planId()).shared())
         .containsExactly(
             new PlanProvenance.SharedDevices("b", "c"), new PlanProvenance.SharedDevices("c", "a"));
@@ -96,7 +98,7 @@ class ProvenanceCollectorTest {
   void changes_are_described() throws IOException {
     PlanProvenance provenance =
         ProvenanceCollector.collect(
-            sixGenerations(), sixGenerations().all(RecordKind.PLANS).get(2).planId());
+            sixGenerations(), sixGenerations().all(TopicType.SHARDING_PLANS).get(2).planId());
     assertThat(provenance.events())
         .singleElement()
         .satisfies(

@@ -11,6 +11,7 @@ import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.RandomEvents;
 import io.shardtide.testing.TestModels;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
@@ -54,7 +55,7 @@ final class RecordedLogs {
   /** Returns a log of one workload, with a plan after each event. */
   static MemoryRecords log(List<Change[]> changes) throws IOException {
     MemoryRecords records = planned(changes);
-    assertThat(records.all(RecordKind.PLANS)).hasSameSizeAs(changes);
+    assertThat(records.all(TopicType.SHARDING_PLANS)).hasSameSizeAs(changes);
     return records;
   }
 
@@ -65,7 +66,7 @@ final class RecordedLogs {
     for (Change[] each : changes) {
       WorkloadChange event = Fixtures.numbered(number++, each);
       events.add(
-          RecordKind.EVENTS,
+          TopicType.WORKLOAD_CHANGES,
           new WorkloadChange(
               event.eventId(),
               "feed",
@@ -75,17 +76,18 @@ final class RecordedLogs {
               event.changes()));
     }
     events.add(TestModels.bundle());
-    events.forget(RecordKind.PREDICTIONS);
+    events.forget(TopicType.COST_PREDICTIONS);
     MemoryRecords records = new MemoryRecords();
     records.add(TestModels.bundle());
-    records.all(RecordKind.EVENTS).addAll(events.all(RecordKind.EVENTS));
+    records.all(TopicType.WORKLOAD_CHANGES).addAll(events.all(TopicType.WORKLOAD_CHANGES));
     try (ModelPredictors predictors = new ModelPredictors(events.models(), PlainTowers::new)) {
       new GenerationReader(
               events, ReplayScope.ALL, events.models(), predictors, new ReplayResult.Tally())
-          .read((group, at) -> group.forEach(part -> records.add(RecordKind.PREDICTIONS, part)));
+          .read(
+              (group, at) -> group.forEach(part -> records.add(TopicType.COST_PREDICTIONS, part)));
     }
-    events.forget(RecordKind.PLANS);
-    replay(events).plans().forEach(plan -> records.add(RecordKind.PLANS, plan));
+    events.forget(TopicType.SHARDING_PLANS);
+    replay(events).plans().forEach(plan -> records.add(TopicType.SHARDING_PLANS, plan));
     return records;
   }
 

@@ -17,6 +17,7 @@ import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainTowers;
 import io.shardtide.testing.RandomEvents;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.WorkloadChange;
 import java.io.IOException;
@@ -43,7 +44,7 @@ class ReplayTest {
     Path folder = Files.createTempDirectory("replay-test");
     try {
       Map<String, Integer> counts = Export.write(records, folder);
-      assertThat(counts.get("plans")).isEqualTo(records.all(RecordKind.PLANS).size());
+      assertThat(counts.get("plans")).isEqualTo(records.all(TopicType.SHARDING_PLANS).size());
       ReplayResult result =
           new Replay(
                   ExportFolder.of(folder),
@@ -55,11 +56,13 @@ class ReplayTest {
       assertThat(result.problems()).isEmpty();
       assertThat(result.first()).isEmpty();
       assertThat(result.isEqual()).isTrue();
-      assertThat(ids(result.plans())).isEqualTo(ids(records.all(RecordKind.PLANS)));
+      assertThat(ids(result.plans())).isEqualTo(ids(records.all(TopicType.SHARDING_PLANS)));
       assertThat(result.plans())
           .extracting(plan -> plan.run().createdAt())
           .isEqualTo(
-              records.all(RecordKind.PLANS).stream().map(plan -> plan.run().createdAt()).toList());
+              records.all(TopicType.SHARDING_PLANS).stream()
+                  .map(plan -> plan.run().createdAt())
+                  .toList());
       assertThat(result.notes().get(0)).contains("largest relative difference is 0");
     } finally {
       delete(folder);
@@ -81,12 +84,14 @@ class ReplayTest {
     int inGroups = 0;
     for (long seed = 0; seed < 50; seed++) {
       MemoryRecords records = randomLog(seed);
-      infeasible += records.all(RecordKind.INFEASIBLE).size();
-      adopted += records.all(RecordKind.STATUSES).size();
+      infeasible += records.all(TopicType.INFEASIBLE_WORKLOADS).size();
+      adopted += records.all(TopicType.PLAN_STATUS).size();
       deleted +=
-          records.all(RecordKind.PREDICTIONS).stream().filter(CostPredictions::isDeletion).count();
+          records.all(TopicType.COST_PREDICTIONS).stream()
+              .filter(CostPredictions::isDeletion)
+              .count();
       Map<String, ShardingPlan> latest = new HashMap<>();
-      for (ShardingPlan plan : records.all(RecordKind.PLANS)) {
+      for (ShardingPlan plan : records.all(TopicType.SHARDING_PLANS)) {
         ShardingPlan before = latest.put(plan.workloadId(), plan);
         bursts += before != null && plan.origin().firstGeneration() < plan.generation() ? 1 : 0;
         deep += plan.origin().effort() == Effort.DEEP ? 1 : 0;
@@ -140,7 +145,7 @@ class ReplayTest {
     assertThat(ids(result.plans()))
         .isEqualTo(
             ids(
-                records.all(RecordKind.PLANS).stream()
+                records.all(TopicType.SHARDING_PLANS).stream()
                     .filter(p -> p.workloadId().equals("feed"))
                     .filter(p -> p.generation() >= 3 && p.generation() <= 6)
                     .toList()));
@@ -154,13 +159,13 @@ class ReplayTest {
                 seed, PlanningSettings.eachGeneration(SearchSettings.DEFAULTS), "feed", "ads")
             .calmly(8)
             .records();
-    List<String> recorded = ids(records.all(RecordKind.PLANS));
+    List<String> recorded = ids(records.all(TopicType.SHARDING_PLANS));
     assertThat(replay(records).isEqual()).isTrue();
-    List.of(RecordKind.PREDICTIONS, RecordKind.STATUSES, RecordKind.INFEASIBLE)
+    List.of(TopicType.COST_PREDICTIONS, TopicType.PLAN_STATUS, TopicType.INFEASIBLE_WORKLOADS)
         .forEach(records::forget);
     ReplayResult compared = replay(records);
     assertThat(compared.count(Verdict.EQUAL)).isEqualTo(recorded.size());
-    records.forget(RecordKind.PLANS);
+    records.forget(TopicType.SHARDING_PLANS);
     ReplayResult alone = replay(records);
     assertThat(alone.rows())
         .extracting(ReplayRow::verdict)
@@ -173,9 +178,9 @@ class ReplayTest {
   @Test
   void a_changed_event_is_found() throws IOException {
     MemoryRecords records = sixGenerations();
-    WorkloadChange second = records.all(RecordKind.EVENTS).get(1);
+    WorkloadChange second = records.all(TopicType.WORKLOAD_CHANGES).get(1);
     records.change(
-        RecordKind.EVENTS,
+        TopicType.WORKLOAD_CHANGES,
         event ->
             event.equals(second)
                 ? new WorkloadChange(
@@ -204,10 +209,11 @@ class ReplayTest {
       MemoryRecords applied =
           RecordedLogs.planned(
               changes.stream().map(c -> c == twice ? new Change[] {twice[1]} : c).toList());
-      Collections.copy(applied.all(RecordKind.EVENTS), rejected.all(RecordKind.EVENTS));
-      assertThat(applied.all(RecordKind.PREDICTIONS))
+      Collections.copy(
+          applied.all(TopicType.WORKLOAD_CHANGES), rejected.all(TopicType.WORKLOAD_CHANGES));
+      assertThat(applied.all(TopicType.COST_PREDICTIONS))
           .as("differ, or the test proves nothing")
-          .isNotEqualTo(rejected.all(RecordKind.PREDICTIONS));
+          .isNotEqualTo(rejected.all(TopicType.COST_PREDICTIONS));
       for (MemoryRecords log : List.of(rejected, applied)) {
         ReplayResult result = replay(log);
         assertThat(result.problems()).isEmpty();
@@ -219,8 +225,8 @@ class ReplayTest {
   @Test
   void a_missing_event_is_found() throws IOException {
     MemoryRecords records = sixGenerations();
-    WorkloadChange second = records.all(RecordKind.EVENTS).get(1);
-    records.change(RecordKind.EVENTS, event -> event.equals(second) ? null : event);
+    WorkloadChange second = records.all(TopicType.WORKLOAD_CHANGES).get(1);
+    records.change(TopicType.WORKLOAD_CHANGES, event -> event.equals(second) ? null : event);
     assertThat(replay(records).problems())
         .anyMatch(p -> p.contains(second.eventId() + " is not recorded"));
   }
@@ -228,13 +234,13 @@ class ReplayTest {
   @Test
   void missing_parts_are_found() throws IOException {
     MemoryRecords records = sixGenerations();
-    records.all(RecordKind.PREDICTIONS).remove(0);
+    records.all(TopicType.COST_PREDICTIONS).remove(0);
     assertThatThrownBy(() -> replay(records))
         .isInstanceOf(MalformedRecordException.class)
         .hasMessageContaining("Part 1 of 2 of generation 1")
         .hasMessageContaining("Maybe lines are missing");
     MemoryRecords cut = sixGenerations();
-    List<CostPredictions> all = cut.all(RecordKind.PREDICTIONS);
+    List<CostPredictions> all = cut.all(TopicType.COST_PREDICTIONS);
     all.subList(1, all.size()).clear();
     ReplayResult result = replay(cut);
     assertThat(result.problems()).anyMatch(p -> p.contains("Maybe the file was truncated"));
@@ -245,7 +251,7 @@ class ReplayTest {
   @Test
   void a_pending_generation_is_no_difference() throws IOException {
     MemoryRecords records = sixGenerations();
-    List<ShardingPlan> plans = records.all(RecordKind.PLANS);
+    List<ShardingPlan> plans = records.all(TopicType.SHARDING_PLANS);
     ShardingPlan last = plans.remove(plans.size() - 1);
     ReplayResult result = replay(records);
     assertThat(result.isEqual()).isTrue();
@@ -258,7 +264,7 @@ class ReplayTest {
   @Test
   void a_second_plan_of_a_generation_is_found() throws IOException {
     MemoryRecords records = sixGenerations();
-    records.add(RecordKind.PLANS, records.all(RecordKind.PLANS).get(3));
+    records.add(TopicType.SHARDING_PLANS, records.all(TopicType.SHARDING_PLANS).get(3));
     ReplayResult result = replay(records);
     assertThat(result.problems())
         .contains("generation 4 of feed: more than one plan is recorded, expected one");

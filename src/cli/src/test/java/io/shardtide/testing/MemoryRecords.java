@@ -3,7 +3,7 @@ package io.shardtide.testing;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.MalformedRecordException;
-import io.shardtide.replay.RecordKind;
+import io.shardtide.wire.TopicType;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -18,14 +18,14 @@ import java.util.function.UnaryOperator;
 
 /** Records in lists, which tests may change. */
 public final class MemoryRecords implements LogRecords {
-  private final Map<RecordKind<?>, List<Object>> values = new HashMap<>();
+  private final Map<TopicType<?>, List<Object>> values = new HashMap<>();
   private final Map<String, ModelBundle> models = new LinkedHashMap<>();
 
   public MemoryRecords() {
-    RecordKind.ALL.forEach(part -> values.put(part, new ArrayList<>()));
+    LogRecords.NAMES.keySet().forEach(part -> values.put(part, new ArrayList<>()));
   }
 
-  public <V> void add(RecordKind<V> part, V value) {
+  public <V> void add(TopicType<V> part, V value) {
     values.get(part).add(value);
   }
 
@@ -39,17 +39,17 @@ public final class MemoryRecords implements LogRecords {
   }
 
   /** Forgets that records of a kind were ever kept. */
-  public void forget(RecordKind<?> part) {
+  public void forget(TopicType<?> part) {
     values.remove(part);
   }
 
   @SuppressWarnings("unchecked") // add puts nothing else there
-  public <V> List<V> all(RecordKind<V> part) {
+  public <V> List<V> all(TopicType<V> part) {
     return (List<V>) values.get(part);
   }
 
   /** Changes each record; null takes it away. */
-  public <V> void change(RecordKind<V> part, UnaryOperator<V> change) {
+  public <V> void change(TopicType<V> part, UnaryOperator<V> change) {
     List<V> changed = new ArrayList<>();
     all(part)
         .forEach(
@@ -66,18 +66,15 @@ public final class MemoryRecords implements LogRecords {
   public MemoryRecords interleaved(Random random) {
     MemoryRecords other = new MemoryRecords();
     other.models.putAll(models);
-    RecordKind.ALL.forEach(part -> interleave(part, other, random));
+    LogRecords.NAMES.keySet().forEach(part -> interleave(part, other, random));
     return other;
   }
 
-  private <V> void interleave(RecordKind<V> part, MemoryRecords other, Random random) {
+  private <V> void interleave(TopicType<V> part, MemoryRecords other, Random random) {
     Map<String, Deque<V>> lanes = new TreeMap<>();
     all(part)
         .forEach(
-            value ->
-                lanes
-                    .computeIfAbsent(part.type().keyOf(value), id -> new ArrayDeque<>())
-                    .add(value));
+            value -> lanes.computeIfAbsent(part.keyOf(value), id -> new ArrayDeque<>()).add(value));
     while (!lanes.isEmpty()) {
       List<String> ids = List.copyOf(lanes.keySet());
       String id = ids.get(random.nextInt(ids.size()));
@@ -89,18 +86,18 @@ public final class MemoryRecords implements LogRecords {
   }
 
   @Override
-  public boolean has(RecordKind<?> part) {
+  public boolean has(TopicType<?> part) {
     return values.containsKey(part);
   }
 
   @Override
-  public <V> void read(RecordKind<V> part, Consumer<? super V> each) {
+  public <V> void read(TopicType<V> part, Consumer<? super V> each) {
     int number = 0;
     for (V value : has(part) ? all(part) : List.<V>of()) {
       try {
         each.accept(value);
       } catch (IllegalArgumentException e) {
-        throw new MalformedRecordException(part.name() + " " + number, e);
+        throw new MalformedRecordException(LogRecords.NAMES.get(part) + " " + number, e);
       }
       number++;
     }

@@ -5,7 +5,6 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.models.ModelFiles;
 import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.replay.RecordKind;
 import io.shardtide.state.PlanningSettings;
 import io.shardtide.step.Planner;
 import io.shardtide.step.PlanningOutcome;
@@ -13,6 +12,7 @@ import io.shardtide.step.PlanningStep;
 import io.shardtide.step.PlanningTables;
 import io.shardtide.step.WorkloadStep;
 import io.shardtide.step.Workloads;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ClusterSpecBuilder;
@@ -201,7 +201,7 @@ public final class RandomEvents {
     if (random.nextBoolean()) {
       apply(id, Fixtures.drop("nowhere"));
     } else {
-      List<WorkloadChange> all = records.all(RecordKind.EVENTS);
+      List<WorkloadChange> all = records.all(TopicType.WORKLOAD_CHANGES);
       apply(all.get(random.nextInt(all.size())));
     }
   }
@@ -231,8 +231,8 @@ public final class RandomEvents {
   }
 
   private void apply(WorkloadChange event) {
-    records.add(RecordKind.EVENTS, event);
-    SourcePosition source = Fixtures.at(records.all(RecordKind.EVENTS).size());
+    records.add(TopicType.WORKLOAD_CHANGES, event);
+    SourcePosition source = Fixtures.at(records.all(TopicType.WORKLOAD_CHANGES).size());
     try {
       onPredictions(first.apply(workloads, source, event));
     } catch (RejectedException e) {
@@ -242,7 +242,7 @@ public final class RandomEvents {
 
   private void onPredictions(List<CostPredictions> parts) {
     for (CostPredictions part : parts) {
-      records.add(RecordKind.PREDICTIONS, part);
+      records.add(TopicType.COST_PREDICTIONS, part);
       second.onPredictions(plans, part);
     }
   }
@@ -253,9 +253,9 @@ public final class RandomEvents {
 
   private void publish(PlanningOutcome outcome) {
     if (outcome instanceof PlanningOutcome.Planned planned) {
-      records.add(RecordKind.PLANS, planned.plan());
+      records.add(TopicType.SHARDING_PLANS, planned.plan());
     } else if (outcome instanceof PlanningOutcome.Infeasible infeasible) {
-      records.add(RecordKind.INFEASIBLE, infeasible.workload());
+      records.add(TopicType.INFEASIBLE_WORKLOADS, infeasible.workload());
     } else if (outcome instanceof PlanningOutcome.Failed failed) {
       throw failed.error();
     }
@@ -277,7 +277,9 @@ public final class RandomEvents {
   private void report(String id) {
     List<ShardingPlan> known =
         new ArrayList<>(
-            records.all(RecordKind.PLANS).stream().filter(p -> p.workloadId().equals(id)).toList());
+            records.all(TopicType.SHARDING_PLANS).stream()
+                .filter(p -> p.workloadId().equals(id))
+                .toList());
     if (!known.isEmpty()) {
       PlanStatus.StatusKind[] kinds = PlanStatus.StatusKind.values();
       PlanStatus status =
@@ -292,11 +294,11 @@ public final class RandomEvents {
               Fixtures.TIME,
               1,
               1);
-      records.add(RecordKind.STATUSES, status);
+      records.add(TopicType.PLAN_STATUS, status);
       try {
         second.report(plans, status);
       } catch (RejectedException e) {
-        int offset = records.all(RecordKind.STATUSES).size();
+        int offset = records.all(TopicType.PLAN_STATUS).size();
         reject(new SourcePosition("plan-status", 0, offset), id, e);
       }
     }

@@ -24,7 +24,6 @@ import io.shardtide.growth.TableFill;
 import io.shardtide.growth.TableForecasts;
 import io.shardtide.plan.ShardingPlan;
 import io.shardtide.replay.ForecastReplay;
-import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.Verdict;
 import io.shardtide.testing.Fixtures;
@@ -35,6 +34,7 @@ import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
 import io.shardtide.wire.Extension;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.RejectionReason;
@@ -183,13 +183,13 @@ class GrowthIT {
   static void assertReplayed(LogClient log, String workload) throws IOException {
     MemoryRecords records = new MemoryRecords();
     log.committed(log.topics().of(TABLE_FORECASTS))
-        .forEach(forecasts -> records.add(RecordKind.FORECASTS, forecasts));
+        .forEach(forecasts -> records.add(TopicType.TABLE_FORECASTS, forecasts));
     log.committed(log.topics().of(TABLE_FILLS))
-        .forEach(report -> records.add(RecordKind.FILLS, report));
+        .forEach(report -> records.add(TopicType.TABLE_FILLS, report));
     log.committed(log.topics().of(COST_PREDICTIONS))
-        .forEach(part -> records.add(RecordKind.PREDICTIONS, part));
+        .forEach(part -> records.add(TopicType.COST_PREDICTIONS, part));
     List<TableForecasts> forecasts =
-        of(workload, TableForecasts::workloadId, records.all(RecordKind.FORECASTS));
+        of(workload, TableForecasts::workloadId, records.all(TopicType.TABLE_FORECASTS));
     ReplayResult replayed = ForecastReplay.run(records, Optional.of(workload));
     assertThat(replayed.rows())
         .hasSameSizeAs(forecasts)
@@ -212,7 +212,7 @@ class GrowthIT {
         .filteredOn(r -> r.source().topic().equals(log.topics().of(TABLE_FILLS).name()))
         .filteredOn(r -> r.workloadId().equals(Optional.of(workload)))
         .hasSize(
-            of(workload, FillReport::workloadId, records.all(RecordKind.FILLS)).size()
+            of(workload, FillReport::workloadId, records.all(TopicType.TABLE_FILLS)).size()
                 - forecasts.size());
   }
 

@@ -33,7 +33,6 @@ import io.shardtide.plan.MeasuredCosts;
 import io.shardtide.plan.MeasuredCostsBuilder;
 import io.shardtide.plan.PlanStatus;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayScope;
@@ -47,6 +46,7 @@ import io.shardtide.testing.SharedCluster;
 import io.shardtide.testing.SimulatedTrainer;
 import io.shardtide.testing.TestModels;
 import io.shardtide.testing.TestSettings;
+import io.shardtide.wire.TopicType;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.RejectedEvent;
@@ -199,13 +199,13 @@ class LearningLoopIT {
       assertThat(after.reason()).startsWith("device 2 computes 1.6 times slower since ");
       MemoryRecords records = new MemoryRecords();
       records.add(TestModels.bundle());
-      records.forget(RecordKind.EVENTS);
+      records.forget(TopicType.WORKLOAD_CHANGES);
       client
           .committed(client.topics().of(COST_PREDICTIONS))
-          .forEach(part -> records.add(RecordKind.PREDICTIONS, part));
+          .forEach(part -> records.add(TopicType.COST_PREDICTIONS, part));
       client
           .committed(client.topics().of(SHARDING_PLANS))
-          .forEach(plan -> records.add(RecordKind.PLANS, plan));
+          .forEach(plan -> records.add(TopicType.SHARDING_PLANS, plan));
       ReplayResult replayed =
           new Replay(
                   records, ReplayScope.ALL, records.models(), PlainTowers::new, (plans, of) -> {})

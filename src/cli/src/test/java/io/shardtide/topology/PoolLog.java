@@ -20,13 +20,13 @@ import io.shardtide.pool.CurveRequest;
 import io.shardtide.pool.Pool;
 import io.shardtide.pool.PoolChange;
 import io.shardtide.pool.PoolNode;
-import io.shardtide.replay.RecordKind;
 import io.shardtide.step.WorkloadStep;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
 import io.shardtide.testing.PlainPredictors;
 import io.shardtide.wire.Registry;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
@@ -175,7 +175,7 @@ public final class PoolLog implements AutoCloseable {
 
   /** Publishes an event of a pool, and waits for what follows from it. */
   public void publish(PoolChange event) {
-    records.add(RecordKind.POOL_CHANGES, event);
+    records.add(TopicType.POOL_CHANGES, event);
     pools.pipeInput(event.poolId(), event);
     settle();
   }
@@ -198,7 +198,7 @@ public final class PoolLog implements AutoCloseable {
   }
 
   private void pipe(WorkloadChange event) {
-    records.add(RecordKind.EVENTS, event);
+    records.add(TopicType.WORKLOAD_CHANGES, event);
     changes.pipeInput(event.workloadId(), event);
   }
 
@@ -214,13 +214,13 @@ public final class PoolLog implements AutoCloseable {
     while (moved) {
       moved = false;
       for (CostPredictions part : predictions.readValuesToList()) {
-        records.add(RecordKind.PREDICTIONS, part);
+        records.add(TopicType.COST_PREDICTIONS, part);
         followed.pipeInput(part.workloadId(), part);
         predicted.pipeInput(part.workloadId(), part);
         moved = true;
       }
       for (ShardingPlan plan : plans.readValuesToList()) {
-        records.add(RecordKind.PLANS, plan);
+        records.add(TopicType.SHARDING_PLANS, plan);
         planned.pipeInput(plan.workloadId(), plan);
         moved = true;
       }
@@ -232,7 +232,7 @@ public final class PoolLog implements AutoCloseable {
       curves.advanceWallClockTime(TopologyName.CURVES.tick());
       curves.advanceWallClockTime(TopologyName.CURVES.tick());
       for (CurveReport report : reported.readValuesToList()) {
-        records.add(RecordKind.CURVES, report);
+        records.add(TopicType.THROUGHPUT_CURVES, report);
         reports.pipeInput(report.poolId(), report);
         moved = true;
       }
@@ -242,7 +242,7 @@ public final class PoolLog implements AutoCloseable {
         moved = true;
       }
     }
-    allocations.readValuesToList().forEach(a -> records.add(RecordKind.ALLOCATIONS, a));
+    allocations.readValuesToList().forEach(a -> records.add(TopicType.ALLOCATIONS, a));
   }
 
   @Override

@@ -19,8 +19,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.UUID;
-import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -41,7 +39,6 @@ final class PendingOutcomes extends OutcomeReader {
   /** Longest wait for an answer about offsets; the next interval tries again. */
   private static final int OFFSETS_TIMEOUT_MS = 5_000;
 
-  private final Admin admin;
   private final EndOffsets endOffsets;
   private final String group;
 
@@ -56,7 +53,6 @@ final class PendingOutcomes extends OutcomeReader {
     super(endpoint, registry);
     Topic<CostPredictions> predictions = endpoint.topics().of(COST_PREDICTIONS);
     group = endpoint.prefix() + Topics.WORKLOAD_APPLICATION;
-    admin = Admin.create(endpoint.clients(Map.of(), Map.of()));
     endOffsets = new EndOffsets(endpoint.clients(Map.of(), Map.of()));
     reader
         .handle(predictions, StartPosition.END, this::predicted)
@@ -95,13 +91,7 @@ final class PendingOutcomes extends OutcomeReader {
 
   private void compareOffsets(Map<UUID, SourcePosition> written) {
     Map<TopicPartition, OffsetAndMetadata> committed =
-        admin
-            .listConsumerGroupOffsets(
-                group, new ListConsumerGroupOffsetsOptions().timeoutMs(OFFSETS_TIMEOUT_MS))
-            .partitionsToOffsetAndMetadata()
-            .toCompletionStage()
-            .toCompletableFuture()
-            .join();
+        endOffsets.committed(group, OFFSETS_TIMEOUT_MS);
     List<UUID> passed =
         written.keySet().stream().filter(id -> isPast(committed, written.get(id))).toList();
     if (!ends.keySet().containsAll(passed)) {
@@ -132,7 +122,6 @@ final class PendingOutcomes extends OutcomeReader {
     closing = true;
     // Ends a request that the reader's thread waits for.
     endOffsets.close();
-    admin.close(Duration.ZERO);
     super.close();
   }
 }

@@ -8,10 +8,12 @@ import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult;
 import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.TimeoutException;
@@ -81,6 +83,20 @@ public final class EndOffsets implements AutoCloseable {
         throw new KafkaException("Interrupted while listing offsets", e);
       }
     }
+  }
+
+  /**
+   * Returns the offsets that a group committed; null for a partition without one.
+   *
+   * @param timeoutMs how long to wait for the answer
+   */
+  public Map<TopicPartition, OffsetAndMetadata> committed(String group, int timeoutMs) {
+    return client()
+        .listConsumerGroupOffsets(group, new ListConsumerGroupOffsetsOptions().timeoutMs(timeoutMs))
+        .partitionsToOffsetAndMetadata()
+        .toCompletionStage()
+        .toCompletableFuture()
+        .join();
   }
 
   /** Returns the topics that are refused, which Kafka's errors do not always name. */

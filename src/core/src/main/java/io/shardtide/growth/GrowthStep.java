@@ -110,11 +110,12 @@ public record GrowthStep(CapacityPolicy policy) {
       growths.put(fill.table(), growth(store, report, fill));
       fills.put(fill.table(), fill);
     }
-    List<HashedTable> tables = tables(store, id, growths, now);
-    double memory = memory(store, id);
+    Reported reported =
+        new Reported(store, id, report.reportId(), report.measuredAt(), growths, fills);
+    List<HashedTable> tables = reported.tables();
     List<Resize> resizes =
         new Capacities(policy)
-            .resizes(tables, memory).stream()
+            .resizes(tables, reported.memory()).stream()
                 .map(resize -> growths.get(resize.table()).afterAsked(resize))
                 .toList();
     SortedSet<String> changed = new TreeSet<>(fills.keySet());
@@ -122,11 +123,7 @@ public record GrowthStep(CapacityPolicy policy) {
       growths.compute(resize.table(), (name, growth) -> growth.asked(resize.capacity(), now));
       changed.add(resize.table());
     }
-    List<TableForecast> forecasts =
-        tables.stream().map(table -> forecast(store, id, table, growths, fills)).toList();
-    TableForecasts all =
-        forecasts(
-            header, id, report.reportId(), report.measuredAt(), forecasts, resizes, tables, memory);
+    TableForecasts all = reported.forecasts(tables, resizes, policy);
     Optional<MemoryWarning> warning =
         all.memoryEnd()
             .map(end -> MemoryWarning.of(end, tables, policy, report.measuredAt()))
@@ -198,13 +195,6 @@ public record GrowthStep(CapacityPolicy policy) {
     return before.get().with(now, slots);
   }
 
-  private static List<HashedTable> tables(
-      GrowthTables store, String id, SortedMap<String, TableGrowth> growths, long nowMs) {
-    return growths.entrySet().stream()
-        .map(growth -> table(hashed(store, id, growth.getKey()), growth.getValue(), nowMs))
-        .toList();
-  }
-
   private static HashedTable table(TableSpec spec, TableGrowth growth, long nowMs) {
     HashedStorage storage = spec.storage().orElseThrow();
     return new HashedTable(
@@ -218,48 +208,78 @@ public record GrowthStep(CapacityPolicy policy) {
   }
 
   /**
-   * Returns the bytes that a plan may fill: of device memory, without what a step needs there
-   * whatever the plan, and of host memory, to which tables may be moved. Hashed tables have no
-   * replica groups.
+   * What was reported of the hashed tables of a workload.
+   *
+   * @param reportId the latest report
+   * @param at its time
+   * @param growths what was reported so far, by table
+   * @param fills what the latest report says, by table
    */
-  private static double memory(GrowthTables store, String id) {
-    ClusterSpec cluster = store.header(id).cluster().orElseThrow();
-    double stepBytes =
-        cluster.pipeline().isEmpty()
-            ? 0
-            : (double) cluster.devices()
-                * StepMemory.ofDevice(store.tables().range(id).values(), cluster);
-    return FILLED * (cluster.allBytes() - stepBytes) - store.header(id).fixedBytes();
-  }
-
-  private static TableForecast forecast(
+  private record Reported(
       GrowthTables store,
       String id,
-      HashedTable table,
+      String reportId,
+      Instant at,
       SortedMap<String, TableGrowth> growths,
       Map<String, TableFill> fills) {
-    Optional<TableFill> fill = Optional.ofNullable(fills.get(table.name()));
-    Forecast forecast = table.forecast();
-    TableGrowth growth = growths.get(table.name());
-    long slots = growth.slots();
-    return new TableForecast(
-        table.name(),
-        (long) forecast.now().ids(),
-        slots,
-        table.capacity(),
-        fill.map(of -> of.sum(ShardFill::insertions)).orElse(0L),
-        fill.map(of -> of.sum(ShardFill::evictions)).orElse(0L),
-        fill.map(of -> of.sum(ShardFill::collisions)).orElse(0L),
-        forecast.in(1),
-        forecast.in(7),
-        forecast.in(28),
-        table.daysUntilFull(slots),
-        Optional.of(
-            new TableInputs(
-                growth,
-                hashed(store, id, table.name()).storage().orElseThrow().idsPerDay(),
-                table.evicts(),
-                table.bytesPerSlot())));
+    List<HashedTable> tables() {
+      return growths.entrySet().stream()
+          .map(of -> table(hashed(store, id, of.getKey()), of.getValue(), at.toEpochMilli()))
+          .toList();
+    }
+
+    /**
+     * Returns the bytes that a plan may fill: of device memory, without what a step needs there
+     * whatever the plan, and of host memory, to which tables may be moved. Hashed tables have no
+     * replica groups.
+     */
+    double memory() {
+      ClusterSpec cluster = store.header(id).cluster().orElseThrow();
+      double stepBytes =
+          cluster.pipeline().isEmpty()
+              ? 0
+              : (double) cluster.devices()
+                  * StepMemory.ofDevice(store.tables().range(id).values(), cluster);
+      return FILLED * (cluster.allBytes() - stepBytes) - store.header(id).fixedBytes();
+    }
+
+    TableForecasts forecasts(
+        List<HashedTable> tables, List<Resize> resizes, CapacityPolicy policy) {
+      GrowthState header = store.header(id);
+      return new TableForecasts(
+          id,
+          reportId,
+          at,
+          header.generation(),
+          tables.stream().map(this::forecast).toList(),
+          resizes,
+          new Capacities(policy).memoryEnd(tables, memory()),
+          Optional.of(new GrowthInputs(header.parts(), memory(), policy)));
+    }
+
+    private TableForecast forecast(HashedTable table) {
+      Optional<TableFill> fill = Optional.ofNullable(fills.get(table.name()));
+      Forecast forecast = table.forecast();
+      TableGrowth growth = growths.get(table.name());
+      return new TableForecast(
+          table.name(),
+          (long) forecast.now().ids(),
+          growth.slots(),
+          table.capacity(),
+          fill.map(of -> of.sum(ShardFill::insertions)).orElse(0L),
+          fill.map(of -> of.sum(ShardFill::evictions)).orElse(0L),
+          fill.map(of -> of.sum(ShardFill::collisions)).orElse(0L),
+          forecast.in(1),
+          forecast.in(7),
+          forecast.in(28),
+          table.daysUntilFull(growth.slots()),
+          Optional.of(
+              new TableInputs(
+                  growth,
+                  hashed(store, id, table.name()).storage().orElseThrow().idsPerDay(),
+                  table.evicts(),
+                  table.bytesPerSlot())));
+    }
   }
 
   private static WorkloadChange change(FillReport report, List<Resize> resizes) {
@@ -290,38 +310,14 @@ public record GrowthStep(CapacityPolicy policy) {
       return Optional.empty();
     }
     long now = growths.values().stream().mapToLong(g -> g.history().last().atMs()).max().orElse(0);
-    List<HashedTable> tables = tables(store, workloadId, growths, now);
-    return Optional.of(
-        forecasts(
-            header,
+    Reported reported =
+        new Reported(
+            store,
             workloadId,
             header.reports().get(header.reports().size() - 1),
             Instant.ofEpochMilli(now),
-            tables.stream()
-                .map(table -> forecast(store, workloadId, table, growths, Map.of()))
-                .toList(),
-            List.of(),
-            tables,
-            memory(store, workloadId)));
-  }
-
-  private TableForecasts forecasts(
-      GrowthState header,
-      String id,
-      String reportId,
-      Instant at,
-      List<TableForecast> forecasts,
-      List<Resize> resizes,
-      List<HashedTable> tables,
-      double memory) {
-    return new TableForecasts(
-        id,
-        reportId,
-        at,
-        header.generation(),
-        forecasts,
-        resizes,
-        new Capacities(policy).memoryEnd(tables, memory),
-        Optional.of(new GrowthInputs(header.parts(), memory, policy)));
+            growths,
+            Map.of());
+    return Optional.of(reported.forecasts(reported.tables(), List.of(), policy));
   }
 }

@@ -1,7 +1,6 @@
 package io.shardtide.config;
 
 import io.shardtide.workload.NumberRange;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
@@ -29,8 +28,6 @@ public record HttpSettings(String host, int port, Optional<Token> token) {
 
   /** Checks the range, and that other machines need a token. */
   public HttpSettings {
-    Objects.requireNonNull(host, "host");
-    Objects.requireNonNull(token, "token");
     PORT.check("port", port);
     if (!isLoopback(host) && token.isEmpty()) {
       throw new IllegalArgumentException(

@@ -11,7 +11,6 @@ import io.shardtide.workload.UnknownHardware;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 
@@ -44,18 +43,9 @@ public record ServiceSettings(
     HttpSettings http) {
   /** Copies the list and the set. */
   public ServiceSettings {
-    Objects.requireNonNull(endpoint, "endpoint");
-    Objects.requireNonNull(topics, "topics");
-    Objects.requireNonNull(streams, "streams");
     models = List.copyOf(models);
-    Objects.requireNonNull(unknownHardware, "unknownHardware");
-    Objects.requireNonNull(planning, "planning");
-    Objects.requireNonNull(training, "training");
     // In the order of the type, so that the text of equal settings is the same.
     extensions = Collections.unmodifiableSet(new TreeSet<>(extensions));
-    Objects.requireNonNull(allocation, "allocation");
-    Objects.requireNonNull(capacities, "capacities");
-    Objects.requireNonNull(http, "http");
   }
 
   /** Returns the planner's topics. */

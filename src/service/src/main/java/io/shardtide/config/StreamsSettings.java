@@ -2,7 +2,6 @@ package io.shardtide.config;
 
 import io.shardtide.workload.NumberRange;
 import java.nio.file.Path;
-import java.util.Objects;
 
 /**
  * How Kafka Streams runs in this process.
@@ -20,7 +19,6 @@ public record StreamsSettings(Path stateDirectory, int threads, int standbyRepli
 
   /** Checks the ranges. */
   public StreamsSettings {
-    Objects.requireNonNull(stateDirectory, "stateDirectory");
     THREADS.check("threads", threads);
     STANDBY_REPLICAS.check("standbyReplicas", standbyReplicas);
   }

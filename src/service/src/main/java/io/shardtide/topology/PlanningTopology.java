@@ -67,11 +67,6 @@ final class PlanningTopology extends KeyedProcessor {
 
   private PlanningTables store;
 
-  /** Without a debounce interval each generation has a plan of its own, however long it takes. */
-  private static long turnNanos(PlanningStep step) {
-    return step.settings().debounce().isZero() ? Long.MAX_VALUE : SEARCH_NANOS;
-  }
-
   /**
    * @param step applies predictions and statuses
    * @param models predictions wait for those that they name
@@ -90,7 +85,9 @@ final class PlanningTopology extends KeyedProcessor {
     this.step = step;
     this.models = models;
     queue = new PlanningQueue(step.settings());
-    this.live = new LiveSearches(step, live, nanoTime, turnNanos(step));
+    // Without a debounce interval each generation has a plan of its own, however long it takes.
+    long turnNanos = step.settings().debounce().isZero() ? Long.MAX_VALUE : SEARCH_NANOS;
+    this.live = new LiveSearches(step, live, nanoTime, turnNanos);
     this.background = new BackgroundSearch(step, background, nanoTime);
     atClose(this.live::close);
     atClose(this.background::close);

@@ -59,7 +59,7 @@ enum TopologyName {
       50,
       List.of(COST_PREDICTIONS, SHARDING_PLANS, PLAN_STATUS, MEASURED_COSTS),
       List.of(TRAINING_SAMPLES, DRIFT_ALARMS, DEVICE_SPEEDS),
-      List.of(ACCEPTED_STATUSES)),
+      ACCEPTED_STATUSES),
   TRAINING(
       "training",
       200,
@@ -87,21 +87,17 @@ enum TopologyName {
   private final List<TopicType<?>> writes;
   private final List<TopicType<?>> latest;
 
-  TopologyName(String text, int tickMs, List<TopicType<?>> follows, List<TopicType<?>> writes) {
-    this(text, tickMs, follows, writes, List.of());
-  }
-
   TopologyName(
       String text,
       int tickMs,
       List<TopicType<?>> follows,
       List<TopicType<?>> writes,
-      List<TopicType<?>> latest) {
+      TopicType<?>... latest) {
     this.text = text;
     this.tickMs = tickMs;
     this.follows = follows;
     this.writes = writes;
-    this.latest = latest;
+    this.latest = List.of(latest);
   }
 
   /**

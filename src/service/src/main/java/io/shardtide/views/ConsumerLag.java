@@ -8,8 +8,6 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -19,7 +17,6 @@ import org.apache.kafka.common.TopicPartition;
 final class ConsumerLag implements AutoCloseable {
   private static final int TIMEOUT_MS = 10_000;
 
-  private final Admin admin;
   private final EndOffsets endOffsets;
   private final String group;
   private CompletableFuture<OptionalLong> pending =
@@ -27,7 +24,6 @@ final class ConsumerLag implements AutoCloseable {
   private OptionalLong last = OptionalLong.empty();
 
   ConsumerLag(Endpoint endpoint) {
-    admin = Admin.create(endpoint.clients(Map.of(), Map.of()));
     endOffsets = new EndOffsets(endpoint.clients(Map.of(), Map.of()));
     group = endpoint.prefix() + Topics.WORKLOAD_APPLICATION;
   }
@@ -46,14 +42,7 @@ final class ConsumerLag implements AutoCloseable {
   }
 
   private OptionalLong query() {
-    Map<TopicPartition, OffsetAndMetadata> committed =
-        admin
-            .listConsumerGroupOffsets(
-                group, new ListConsumerGroupOffsetsOptions().timeoutMs(TIMEOUT_MS))
-            .partitionsToOffsetAndMetadata()
-            .toCompletionStage()
-            .toCompletableFuture()
-            .join();
+    Map<TopicPartition, OffsetAndMetadata> committed = endOffsets.committed(group, TIMEOUT_MS);
     Map<TopicPartition, OffsetSpec> ends = new HashMap<>();
     committed.forEach(
         (partition, offset) -> {
@@ -73,6 +62,5 @@ final class ConsumerLag implements AutoCloseable {
   @Override
   public void close() {
     endOffsets.close();
-    admin.close(java.time.Duration.ofSeconds(1));
   }
 }

@@ -1,8 +1,10 @@
 package io.shardtide.web;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonIncludeProperties;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import io.shardtide.workload.Quarantine;
 import java.util.List;
 
 /**
@@ -14,21 +16,13 @@ import java.util.List;
 @JsonPropertyOrder({"status", "parts", "quarantine"})
 public record Health(
     List<Component> parts,
-    @JsonInclude(JsonInclude.Include.NON_EMPTY) List<QuarantinedKey> quarantine) {
+    @JsonInclude(JsonInclude.Include.NON_EMPTY)
+        @JsonIncludeProperties({"topology", "key", "error", "incomplete"})
+        List<Quarantine> quarantine) {
   /** The health of a service without keys in quarantine. */
   public Health(List<Component> parts) {
     this(parts, List.of());
   }
-
-  /**
-   * A key in quarantine.
-   *
-   * @param topology name of the topology
-   * @param key the workload, hardware or pool
-   * @param error what failed
-   * @param incomplete whether only its deletion helps
-   */
-  public record QuarantinedKey(String topology, String key, String error, boolean incomplete) {}
 
   /** Whether a component works. */
   public enum Status {

@@ -21,15 +21,12 @@ final class UpdateTexts {
   /** Returns the text of an update, which callers must not change. */
   synchronized byte[] of(ViewUpdate update) throws JsonProcessingException {
     if (!update.equals(last)) {
-      lastText = encode(update);
+      lastText =
+          "event: %s\ndata: %s\n\n"
+              .formatted(update.event(), json.writeValueAsString(update.data()))
+              .getBytes(StandardCharsets.UTF_8);
       last = update;
     }
     return lastText;
-  }
-
-  private byte[] encode(ViewUpdate update) throws JsonProcessingException {
-    return "event: %s\ndata: %s\n\n"
-        .formatted(update.event(), json.writeValueAsString(update.data()))
-        .getBytes(StandardCharsets.UTF_8);
   }
 }

@@ -3,6 +3,8 @@ package io.shardtide.web;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.shardtide.workload.Quarantine;
+import io.shardtide.workload.SourcePosition;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.Socket;
@@ -11,6 +13,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
@@ -80,6 +83,33 @@ class WebServerTest {
             """);
     assertThat(request("HEAD", "/health").statusCode()).isEqualTo(503);
     assertThat(request("HEAD", "/health").body()).isEmpty();
+  }
+
+  @Test
+  void health_names_keys_in_quarantine() throws Exception {
+    Quarantine held =
+        new Quarantine(
+            "planning",
+            "ads",
+            true,
+            "record: it failed",
+            Optional.of(new SourcePosition("predictions", 0, 7)),
+            true,
+            true,
+            false,
+            "0.3.0",
+            Instant.EPOCH);
+    health.set(new Health(List.of(Health.Component.up("kafka")), List.of(held)));
+    HttpResponse<String> up = request("GET", "/health");
+    assertThat(up.statusCode()).isEqualTo(200);
+    assertThat(up.body())
+        .isEqualToIgnoringWhitespace(
+            """
+            {"status": "UP", "parts": [{"name": "kafka", "status": "UP"}],
+              "quarantine": [
+                {"topology": "planning", "key": "ads", "error": "record: it failed",
+                 "incomplete": true}]}
+            """);
   }
 
   /** A server that is away makes the service DOWN; only a broken process is not live. */

@@ -8,10 +8,11 @@ import static io.shardtide.wire.TopicType.WORKLOAD_CHANGES;
 import io.shardtide.cost.CostPredictions;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.plan.ShardingPlan;
-import io.shardtide.replay.RecordKind;
+import io.shardtide.replay.LogRecords;
 import io.shardtide.testing.RandomEvents;
 import io.shardtide.wire.PredictionKey;
 import io.shardtide.wire.Topic;
+import io.shardtide.wire.TopicType;
 import io.shardtide.wire.Topics;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.SourcePosition;
@@ -38,19 +39,19 @@ final class MemorySoakLog implements SoakLog {
 
   MemorySoakLog(RandomEvents events) {
     models = events.records().models();
-    for (RecordKind<?> kind : RecordKind.ALL) {
+    for (TopicType<?> kind : LogRecords.NAMES.keySet()) {
       addAll(kind, events);
     }
     events.rejected().forEach(rejected -> append(topics.of(REJECTED_EVENTS), rejected));
-    for (CostPredictions part : events.records().all(RecordKind.PREDICTIONS)) {
+    for (CostPredictions part : events.records().all(TopicType.COST_PREDICTIONS)) {
       addCurrent(part);
     }
     addCurrentPlans(events);
     addTo(events);
   }
 
-  private <V> void addAll(RecordKind<V> kind, RandomEvents events) {
-    events.records().all(kind).forEach(value -> append(topics.of(kind.type()), value));
+  private <V> void addAll(TopicType<V> kind, RandomEvents events) {
+    events.records().all(kind).forEach(value -> append(topics.of(kind), value));
   }
 
   private void addCurrent(CostPredictions part) {
@@ -69,10 +70,10 @@ final class MemorySoakLog implements SoakLog {
   private void addCurrentPlans(RandomEvents events) {
     List<CostPredictions> deletions =
         new ArrayList<>(
-            events.records().all(RecordKind.PREDICTIONS).stream()
+            events.records().all(TopicType.COST_PREDICTIONS).stream()
                 .filter(CostPredictions::isDeletion)
                 .toList());
-    for (ShardingPlan plan : events.records().all(RecordKind.PLANS)) {
+    for (ShardingPlan plan : events.records().all(TopicType.SHARDING_PLANS)) {
       deletions.removeIf(
           deletion -> {
             boolean isBefore =
@@ -113,12 +114,12 @@ final class MemorySoakLog implements SoakLog {
                       new Ledger.ToldAccepted(id, event.workloadId(), OptionalLong.empty())));
     }
     Set<String> answered = new HashSet<>();
-    for (CostPredictions part : events.records().all(RecordKind.PREDICTIONS)) {
+    for (CostPredictions part : events.records().all(TopicType.COST_PREDICTIONS)) {
       String id = part.eventId().toString();
       if (answered.add(part.workloadId() + id)) {
         ledger.add(
             new Ledger.ToldAccepted(id, part.workloadId(), OptionalLong.of(part.generation())));
-        events.records().all(RecordKind.PLANS).stream()
+        events.records().all(TopicType.SHARDING_PLANS).stream()
             .filter(
                 plan ->
                     plan.workloadId().equals(part.workloadId())

@@ -4,11 +4,11 @@ import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.TowerPredictor;
 import io.shardtide.replay.LogRecords;
 import io.shardtide.replay.MalformedRecordException;
-import io.shardtide.replay.RecordKind;
 import io.shardtide.replay.Replay;
 import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.ReplayScope;
 import io.shardtide.replay.Verdict;
+import io.shardtide.wire.TopicType;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
@@ -31,17 +31,17 @@ final class ReplayedPlans {
   private record WorkloadRecords(
       SoakLog log, Map<String, ModelBundle> models, Set<String> workloads) implements LogRecords {
     @Override
-    public boolean has(RecordKind<?> kind) {
+    public boolean has(TopicType<?> kind) {
       return true;
     }
 
     @Override
-    public <V> void read(RecordKind<V> kind, Consumer<? super V> each) throws IOException {
+    public <V> void read(TopicType<V> kind, Consumer<? super V> each) throws IOException {
       log.read(
-          log.topics().of(kind.type()),
+          log.topics().of(kind),
           record -> {
             if (record instanceof CommittedRecord.Stored<V> stored
-                && workloads.contains(kind.type().keyOf(stored.value()))) {
+                && workloads.contains(kind.keyOf(stored.value()))) {
               try {
                 each.accept(stored.value());
               } catch (IllegalArgumentException e) {
