@@ -16,7 +16,8 @@ from shardtide.profile.files import DAY_SECONDS, Times, files_of, read
 from shardtide.profile.growth import TableGrowth
 from shardtide.profile.order import file_name
 from shardtide.profile.profiler import Profiler, TableProfile, TableUse
-from shardtide.profile.rows import DEFAULT_MEMORY_BYTES
+from shardtide.profile.repeats import SIZES
+from shardtide.profile.rows import DEFAULT_MEMORY_BYTES, ROW_ORDERS
 
 PROGRESS_SECONDS = 5.0
 
@@ -29,7 +30,8 @@ COMPLETE = 0.9
 def run(options: argparse.Namespace) -> None:
     """Reads all files, prints a table, and writes the fields of each table's TableSpec, and the order of its rows."""
     _check(options)
-    profiler = Profiler(dict(options.rows), dict(options.feature), options.memory_mib * 2**20, options.growth)
+    memory = options.memory_mib * 2**20
+    profiler = Profiler(dict(options.rows), dict(options.feature), memory, options.growth, options.row_orders)
     if options.order:
         # What would fail later fails before the files are read.
         for name in profiler.tables:
@@ -51,6 +53,9 @@ def run(options: argparse.Namespace) -> None:
     if options.output == "text" and growths:
         print("\n" if uses else "", end="")
         _print_growth(growths, periods.labels)
+    if options.output == "text":
+        print()
+        print_table([_BATCH_HEADER, *map(_batch_line, results)])
     for result in results:
         for warning in result.warnings:
             print(warning, file=sys.stderr)
@@ -217,6 +222,19 @@ def _line(use: TableUse) -> list[str]:
     ]
 
 
+_BATCH_HEADER = ["distinct of", *(f"{size:,}" for size in SIZES), "samples", "runs", "hot block"]
+
+
+def _batch_line(use: TableUse | TableGrowth) -> list[str]:
+    """Returns the shares of distinct ids by samples, of how many runs the last one is, and the load of a hot block."""
+    shares = [f"{share.share:.4f}" for share in use.distinct_shares]
+    spreads = use.row_spread.values() if isinstance(use, TableUse) else ()
+    # Over the mean of all blocks, where the first of the orders cuts the table.
+    hottest = next((f"{len(blocks) * max(blocks):.2f}" for blocks in spreads), "-")
+    runs = f"{use.distinct_shares[-1].runs:,}" if shares else "-"
+    return [use.name, *shares, *["-"] * (len(SIZES) - len(shares)), "", runs, hottest]
+
+
 def print_table(lines: Sequence[Sequence[str]]) -> None:
     """Prints lines in columns, the first one aligned to the left."""
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
@@ -252,6 +270,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     command.add_output(parser)
     add("--order", type=Path, metavar="DIR", help="a file for each table with the rank of each row by use: TABLE.npy")
     memory = DEFAULT_MEMORY_BYTES // 2**20
+    cuts = "how the trainer can cut tables by rows, with commas: " + ", ".join(ROW_ORDERS)
+    add("--row-orders", type=lambda text: text.split(","), default=ROW_ORDERS[:1], metavar="ORDERS", help=cuts)
     add("--memory-mib", type=int, default=memory, help=f"memory of a table (default: {memory})")
 
 

@@ -185,7 +185,7 @@ def _read_parquet(path: Path, features: Collection[str], times: Times | None) ->
                     raise ValueError(f"{path} must have one column {column}, got {names.count(column)}")
             nothing = file.schema_arrow.empty_table()
             for column in columns:
-                if not _holds_ids(pa, _ids(pa, nothing.column(column).combine_chunks()).type):
+                if not _holds_ids(pa, _ids(pa, nothing.column(column).combine_chunks())[0].type):
                     raise ValueError(
                         f"Column {column} of {path} must hold integers, or lists or maps of them, got"
                         f" {file.schema_arrow.field(column).type}"
@@ -241,10 +241,10 @@ def _seconds(pa: Any, path: Path, column: Any, name: str) -> Any:
     return seconds.astype(np.int64)
 
 
-def _ids(pa: Any, column: Any) -> Any:
-    """Returns what a column holds, without the samples: an array of numbers if they are ids.
+def _ids(pa: Any, column: Any) -> tuple[Any, Any]:
+    """Returns what a column holds, without nulls, and how many of that each sample has; None: one.
 
-    Of a struct that has no field of ids, the struct.
+    That is an array of numbers if they are ids; of a struct that has no field of ids, the struct.
     """
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
@@ -252,16 +252,24 @@ def _ids(pa: Any, column: Any) -> Any:
     if pa.types.is_dictionary(kind):
         return _ids(pa, column.dictionary_decode())
     if pa.types.is_map(kind):
-        return _ids(pa, pa.ListArray.from_arrays(column.offsets, column.keys).flatten())
+        return _ids(pa, pa.ListArray.from_arrays(column.offsets, column.keys))
     if pa.types.is_struct(kind):
         fields = [kind.field(place) for place in range(kind.num_fields)]
         numbers = [field.name for field in fields if _holds_ids(pa, field.type)]
         named = [name for name in ID_FIELDS if any(field.name == name for field in fields)]
-        if not named and len(numbers) != 1:
-            return column
-        return _ids(pa, pa.compute.struct_field(column, [(named or numbers)[0]]))
-    # All kinds of lists have one child.
-    return _ids(pa, pa.compute.list_flatten(column)) if kind.num_fields == 1 else column
+        if named or len(numbers) == 1:
+            return _ids(pa, pa.compute.struct_field(column, [(named or numbers)[0]]))
+    elif kind.num_fields == 1:
+        # All kinds of lists have one child.
+        ids, inner = _ids(pa, pa.compute.list_flatten(column))
+        lengths = pa.compute.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+        if inner is not None:
+            sums, ends = np.concatenate(([0], np.cumsum(inner))), np.cumsum(lengths)
+            lengths = sums[ends] - sums[ends - lengths]
+        return ids, lengths
+    if column.null_count:
+        return column.drop_null(), column.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
+    return column, None
 
 
 def _holds_ids(pa: Any, kind: Any) -> bool:
@@ -270,8 +278,7 @@ def _holds_ids(pa: Any, kind: Any) -> bool:
 
 
 def _bags_of(pa: Any, path: Path, name: str, column: Any) -> Bags:
-    samples = len(column)
-    ids = _ids(pa, column).drop_null()
+    ids, lengths = _ids(pa, column)
     if pa.types.is_null(ids.type):
         ids = ids.cast(pa.int64())
     elif not pa.types.is_integer(ids.type):
@@ -281,7 +288,7 @@ def _bags_of(pa: Any, path: Path, name: str, column: Any) -> Bags:
             ids = ids.cast(pa.int64() if is_signed else pa.uint64())
         except pa.ArrowInvalid as e:
             raise ValueError(f"Column {name} of {path} must hold ids of 64 bits, got {ids.type}: {e}") from None
-    return bags(ids.to_numpy(zero_copy_only=False), samples=samples)
+    return bags(ids.to_numpy(zero_copy_only=False), lengths=lengths)
 
 
 def _read_npy(path: Path, features: Collection[str]) -> Iterator[Part]:
