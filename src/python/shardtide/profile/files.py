@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -65,7 +66,7 @@ class Part(NamedTuple):
 def files_of(path: Path) -> list[Path]:
     """Returns the files that a path stands for, in the order of their names.
 
-    A file is itself. A folder is its files of SUFFIXES, and those of folders in it, but for names that begin with _ or
+    A file is itself, and a pattern, as day*.parquet, those that match. A folder is its files of SUFFIXES, and those of folders in it, but for names that begin with _ or
     ., which Hive, Spark and pyarrow.dataset leave out too. Of a Delta table, or a part of one, they are those that its
     log names as its data: needs deltalake.
 
@@ -82,7 +83,7 @@ def files_of(path: Path) -> list[Path]:
         return found
     _refuse_tables(path)
     if not path.is_dir():
-        return [path]
+        return [path] if path.exists() else sorted(map(Path, glob(str(path)))) or [path]
     found = list(_in_folder(path, ()))
     if not found:
         raise ValueError(f"{path} must have {', '.join(SUFFIXES)} files, got none")
@@ -176,7 +177,7 @@ def _read_parquet(path: Path, features: Collection[str], times: Times | None) ->
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            columns = _of_features(path, names, features)
+            columns = of_features(path, names, features)
             if times is not None and times.column not in names:
                 raise ValueError(f"{path} must have a column of times, {times.column}, got {', '.join(names)}")
             wanted = columns if times is None else list(dict.fromkeys((*columns, times.column)))
@@ -292,7 +293,7 @@ def _bags_of(pa: Any, path: Path, name: str, column: Any) -> Bags:
 
 
 def _read_npy(path: Path, features: Collection[str]) -> Iterator[Part]:
-    (feature,) = _of_features(path, [path.stem], features)
+    (feature,) = of_features(path, [path.stem], features)
     # Mapped: only the samples at hand are in memory.
     ids = load(path, mmap_mode="r")
     if ids.ndim not in (1, 2):
@@ -305,7 +306,7 @@ def _read_npy(path: Path, features: Collection[str]) -> Iterator[Part]:
 def _read_npz(path: Path, features: Collection[str]) -> Iterator[Part]:
     with load(path) as arrays, _readable(path):
         names = [name.removesuffix(".values") for name in arrays.files]
-        found = _of_features(path, names, features)
+        found = of_features(path, names, features)
         for done, feature in enumerate(found, 1):
             if feature in arrays.files:
                 ids = _bags(path, feature, arrays[feature])
@@ -341,7 +342,7 @@ def _bags(path: Path, feature: str, ids: Any, **others: Any) -> Bags:
         raise ValueError(f"Feature {feature} of {path}: {e}") from None
 
 
-def _of_features(path: Path, names: Collection[str], features: Collection[str]) -> list[str]:
+def of_features(path: Path, names: Collection[str], features: Collection[str]) -> list[str]:
     found = [name for name in names if name in features]
     if not found:
         raise ValueError(f"{path} must have one of the features {', '.join(features)}, got {', '.join(names)}")
