@@ -9,6 +9,7 @@ import pickle
 import sys
 import tracemalloc
 import unittest
+from dataclasses import replace
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "src/python"))
 
@@ -17,7 +18,7 @@ try:
 
     from shardtide.profile import Profiler, TableProfile
     from profile_benchmark import SkewedIds, exact_cdf
-    from shardtide.profile.rows import RowSketch, RowUses
+    from shardtide.profile.rows import RowSketch, RowUses, hashes
     from shardtide.profile.statistics import access_cdf, reuse_histogram
 except ModuleNotFoundError as e:
     if e.name != "numpy":
@@ -47,7 +48,8 @@ class Assertions(unittest.TestCase):
         """The planner's rules: AccessCdf, ReuseHistogram and TableSpec of the Java code."""
         fields = use.fields()
         features = ["features"] if len(use.feature_pooling) > 1 else []
-        self.assertEqual(list(fields), ["rows", "poolingFactor", "accessCdf", "reuseHistogram", *features])
+        more = ["distinctShare", "rowSpread", *features]
+        self.assertEqual(list(fields), ["rows", "poolingFactor", "accessCdf", "reuseHistogram", *more])
         if features:
             of = {feature["name"]: feature["poolingFactor"] for feature in fields["features"]}
             self.assertEqual(of, use.feature_pooling)
@@ -67,6 +69,13 @@ class Assertions(unittest.TestCase):
             self.assertTrue(all(0 <= share <= 1 for share in reuse), reuse)
             self.assertAlmostEqual(sum(reuse), 1, places=5)
         self.assertTrue(0 <= fields["poolingFactor"] <= 1_000_000)
+        sizes = [share["samples"] for share in fields["distinctShare"]]
+        self.assertEqual(sizes, sorted(set(sizes)))
+        shares = [1, *(share["share"] for share in fields["distinctShare"]), 1e-9]
+        self.assertEqual(shares, sorted(shares, reverse=True))
+        for spread in fields["rowSpread"]:
+            self.assertEqual(len(spread["shares"]), min(64, use.rows))
+            self.assertAlmostEqual(sum(spread["shares"]), 1, places=9)
 
     def assert_cdf(self, use, ids, delta):
         exact = exact_cdf(ids, use.rows)
@@ -154,6 +163,88 @@ class StatisticsTest(Assertions):
     def test_no_rows_have_no_statistics(self):
         nothing = RowUses(np.empty(0), np.empty(0), 0.0)
         self.assertEqual((access_cdf(nothing, 5), reuse_histogram(nothing, 0.5)), ([], []))
+
+
+def distinct(ids, lengths, sizes):
+    """Distinct ids over lookups of disjoint runs of samples, by their size."""
+    at = np.append(0, np.cumsum(lengths))
+    runs = {size: [ids[at[i] : at[i + size]] for i in range(0, len(lengths) // size * size, size)] for size in sizes}
+    return {size: sum(len(set(run.tolist())) for run in of) / sum(map(len, of)) for size, of in runs.items()}
+
+
+class BatchTest(Assertions):
+    def test_distinct_ids_are_those_of_runs_of_samples(self):
+        draw = np.random.default_rng(3)
+        for count, mean, sizes in ((70_000, 1.5, 8), (20_001, 3, 7), (65, 0.3, 3), (16, 2, 2)):
+            lengths = draw.poisson(mean, count)
+            ids = SkewedIds(20_000, 1.0).draw(draw, int(lengths.sum()))
+            profile = TableProfile("t", 20_000)
+            profile.add(ids, lengths=lengths)
+            shares = profile.result().distinct_shares
+            measured = min(count, 65_536)
+            expected = distinct(ids, lengths[:measured], [4**k for k in range(1, sizes + 1)])
+            self.assertEqual([(share.samples, share.runs) for share in shares], [(n, measured // n) for n in expected])
+            for share in shares:
+                self.assertAlmostEqual(share.share, expected[share.samples], places=6)
+            self.assert_accepted(profile.result())
+            # In batches as a program has them.
+            parts, place = TableProfile("t", 20_000), 0
+            for part in np.array_split(lengths, 37):
+                parts.add(ids[place : place + part.sum()], offsets=np.append(0, np.cumsum(part)))
+                place += int(part.sum())
+                parts.result()
+            self.assertEqual(parts.result(), profile.result())
+
+    def test_ids_that_a_sample_has_twice_repeat(self):
+        profile = TableProfile("t", 10)
+        profile.add([1, 1, 1, 1, 2, 2, 2, 2], lengths=[4, 0, 0, 4])
+        self.assertEqual(profile.result().distinct_shares, [(4, 0.25, 1)])
+
+    def test_runs_that_need_too_much_memory_are_given_up(self):
+        # 131,072 lookups fit, which are 6,553 samples.
+        profile = TableProfile("t", 1_000, memory_bytes=LEAST_MEMORY)
+        ids = np.random.default_rng(1).integers(0, 1_000, (30_000, 20))
+        for part in np.array_split(ids, 11):
+            profile.add(part)
+        shares = profile.result().distinct_shares
+        self.assertEqual([share.samples for share in shares], [4, 16, 64, 256, 1024, 4096])
+        self.assertEqual((shares[-1].runs, shares[0].runs), (1, 1024))
+
+    def test_features_of_a_table_repeat_each_others_ids(self):
+        features = {"clicked": "item", "bought": "item"}
+        profiler = Profiler({"item": 10}, features)
+        profiler.add({"clicked": [1, 2, 3, 4], "bought": [4, 3, 2, 1]})
+        self.assertEqual(profiler.results()["item"].distinct_shares, [(4, 0.5, 1)])
+        apart = Profiler({"item": 10}, features)
+        for batch in ({"clicked": [1, 2, 3, 4]}, {"bought": [4, 3, 2, 1]}, {"clicked": [1] * 4, "bought": [1] * 8}):
+            apart.add(batch)
+        use = apart.results()["item"]
+        self.assertEqual(use.distinct_shares, [])
+        self.assertTrue(any("batch of table item are unknown" in text for text in use.warnings), use.warnings)
+
+    def test_rows_are_hot_as_trainers_cut_them(self):
+        draw = np.random.default_rng(3)
+        orders = ["contiguous", "round_robin", "hashed"]
+        for rows in (1, 5, 64, 65, 1_000, 600_001, BILLION):
+            ids = SkewedIds(rows, 1.0).draw(draw, 50_000)
+            whole, *parts = (TableProfile("t", rows, row_orders=orders) for _ in range(3))
+            whole.add(ids)
+            for part, of in zip(parts, np.array_split(ids, 2)):
+                part.add(of)
+            parts[0].merge(parts[1])
+            use, blocks = whole.result(), min(64, rows)
+            self.assertEqual(parts[0].result().row_spread, use.row_spread)
+            self.assert_accepted(use)
+            for order, of in (("contiguous", ids // math.ceil(rows / blocks)), ("round_robin", ids % blocks)):
+                expected = np.bincount(of, minlength=blocks) / len(ids)
+                np.testing.assert_allclose(use.row_spread[order], expected, rtol=1e-12)
+            self.assertEqual(list(use.row_spread), orders)
+            if rows >= 1_000:
+                self.assertLess(max(use.row_spread["hashed"]), 0.2)
+        # The first number of splitmix64 with seed 0.
+        self.assertEqual(hashes(np.zeros(1, int)).tolist(), [0xE220A8397B1DCDAF])
+        with self.assertRaisesRegex(ValueError, "row order must be one of contiguous, round_robin, hashed, got sorted"):
+            TableProfile("t", 5, row_orders=["sorted"])
 
 
 class SketchTest(Assertions):
@@ -286,7 +377,14 @@ class MergeTest(Assertions):
         parts = [pickle.loads(pickle.dumps(profile_of(part, 100_000))) for part in np.array_split(ids, 3)]
         for other in parts[1:]:
             parts[0].merge(other)
-        self.assertEqual(parts[0].result(), whole)
+        self.assert_merged(parts[0].result(), whole)
+
+    def assert_merged(self, merged, whole):
+        """All but the runs of samples, which begin with each part, is that of the stream."""
+        self.assertEqual(replace(merged, distinct_shares=[]), replace(whole, distinct_shares=[]))
+        for one, other in zip(merged.distinct_shares, whole.distinct_shares):
+            self.assertAlmostEqual(one.share, other.share, delta=0.02)
+        self.assertEqual(merged.distinct_shares[0].runs, 49_152)
 
     def test_merged_sketches_stay_within_their_error(self):
         ids = SkewedIds(BILLION, 1.0).draw(np.random.default_rng(1), 4_000_000)
@@ -317,7 +415,8 @@ class MergeTest(Assertions):
         ids = np.random.default_rng(1).integers(0, 60_000, 400_000) * 12_345
         parts = [profile_of(part, BILLION, memory_bytes=LEAST_MEMORY) for part in (ids[:150_000], ids[150_000:])]
         parts[0].merge(parts[1])
-        self.assertEqual(parts[0].result(), profile_of(ids, BILLION, memory_bytes=LEAST_MEMORY).result())
+        whole = profile_of(ids, BILLION, memory_bytes=LEAST_MEMORY).result()
+        self.assertEqual(replace(parts[0].result(), distinct_shares=[]), replace(whole, distinct_shares=[]))
 
     def test_profilers_merge_table_by_table(self):
         features = {"clicked": "item", "bought": "item"}

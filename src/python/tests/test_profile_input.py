@@ -396,9 +396,15 @@ class CommandTest(CommandCase):
         self.assertEqual(fields["item"]["accessCdf"], [0.7777778, 1.0, 1.0])
         self.assertEqual(fields["seen"]["poolingFactor"], 0.5)
         self.assertEqual(fields["seen"]["reuseHistogram"], [])
-        lines = printed.splitlines()
-        self.assertEqual(len({len(line) for line in lines}), 1, printed)
-        self.assertEqual([line.split()[0] for line in lines], ["table", "user", "item", "seen"])
+        for lines, first in zip(printed.split("\n\n"), ("table", "distinct of")):
+            lines = lines.splitlines()
+            self.assertEqual(len({len(line) for line in lines}), 1, printed)
+            self.assertEqual([line.split("  ")[0] for line in lines], [first, "user", "item", "seen"])
+        self.assertRegex(printed, r"\nuser +1\.0000 +0\.6250 +0\.1562 .* 0\.0002 +1 +1\.00\n")
+        self.assertEqual([spread["order"] for spread in fields["item"]["rowSpread"]], ["contiguous"])
+        hashed = self.profile(*files, "--rows", "user=10", "item=5", "seen=100", "--row-orders", "hashed,contiguous")[0]
+        self.assertEqual([spread["order"] for spread in hashed["item"]["rowSpread"]], ["hashed", "contiguous"])
+        self.assertEqual(hashed["item"]["rowSpread"][1], fields["item"]["rowSpread"][0])
         self.assertIn("280,003 ids", err)
         self.assertIn("Table seen has 6 samples; a reuse histogram needs 65,536", err)
 
@@ -617,6 +623,26 @@ class CommandTest(CommandCase):
         self.assertIn("is a Delta table that deltalake cannot read: ", message)
 
     @unittest.skipUnless(pa, "pyarrow is not installed")
+    def test_parquet_says_which_sample_has_how_many_ids(self):
+        lists, ids = [[1, 2], [], None, [3, None, 3]], pa.int64()
+        weighted = [[{"id": 1}], None, [{"id": None}], [{"id": 2}] * 3]
+        pair = pa.struct([("id", ids), ("weight", pa.float32())])
+        columns = {
+            "one": (pa.array([1, None, 2, None]), [1, 0, 1, 0]),
+            "flat": (pa.array([1, 2, 3, 4]), None),
+            "lists": (pa.array(lists, pa.list_(ids)), [2, 0, 0, 2]),
+            "nested": (pa.array([lists, None, [], [[7]]], pa.list_(pa.large_list(ids))), [4, 0, 0, 1]),
+            "fixed": (pa.array([[1, 1], None, [None, 0], [2, 2]], pa.list_(ids, 2)), [2, 0, 1, 2]),
+            "maps": (pa.array([[(1, 0.5)], None, [], [(2, 1.0), (3, 2.0)]], pa.map_(ids, pa.float32())), [1, 0, 0, 2]),
+            "weighted": (pa.array(weighted, pa.list_(pair)), [1, 0, 0, 3]),
+        }
+        pq.write_table(pa.table({name: column for name, (column, _) in columns.items()}), self.path("day.parquet"))
+        ((_, batch, _),) = files.read(self.folder / "day.parquet", list(columns))
+        for name, (_, lengths) in columns.items():
+            found = batch[name].lengths
+            self.assertEqual(found if lengths is None else found.tolist(), lengths, name)
+
+    @unittest.skipUnless(pa, "pyarrow is not installed")
     def test_large_parquet_files_are_read_in_batches(self):
         ids = SkewedIds(5_000, 1.0).draw(np.random.default_rng(1), 200_000)
         lengths = np.arange(100_000) % 5
@@ -650,6 +676,7 @@ class CommandTest(CommandCase):
             ([user, "--rows", "user"], "--rows: must be TABLE=ROWS, got user"),
             ([user, "--rows", "user=many"], "--rows: must be TABLE=ROWS, got user=many"),
             ([user, "--rows", "user=5", "user=6"], "each table of --rows and --growth must occur once, got user twice"),
+            ([user, "--rows", "user=9", "--row-orders", "x"], "order must be one of contiguous, round_robin, hashed, got x"),
             ([user, "--rows", "user=0"], "rows of table user must be an integer between 1 and 2^36, got 0"),
             ([user, "--rows", "user=7"], "user.npy: ids of feature user must be between 0 and 6"),
             ([user, "--rows", "item=7"], "user.npy must have one of the features item, got user"),

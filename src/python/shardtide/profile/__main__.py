@@ -13,10 +13,13 @@ from pathlib import Path
 
 from shardtide import command
 from shardtide.profile.files import DAY_SECONDS, Times, files_of, read
+from shardtide.profile.footers import Figure, read_footers
 from shardtide.profile.growth import TableGrowth
+from shardtide.profile.lookups import feature_fields
 from shardtide.profile.order import file_name
 from shardtide.profile.profiler import Profiler, TableProfile, TableUse
-from shardtide.profile.rows import DEFAULT_MEMORY_BYTES
+from shardtide.profile.repeats import SIZES
+from shardtide.profile.rows import DEFAULT_MEMORY_BYTES, ROW_ORDERS
 
 PROGRESS_SECONDS = 5.0
 
@@ -29,7 +32,10 @@ COMPLETE = 0.9
 def run(options: argparse.Namespace) -> None:
     """Reads all files, prints a table, and writes the fields of each table's TableSpec, and the order of its rows."""
     _check(options)
-    profiler = Profiler(dict(options.rows), dict(options.feature), options.memory_mib * 2**20, options.growth)
+    if options.footers:
+        return _footers(options)
+    memory = options.memory_mib * 2**20
+    profiler = Profiler(dict(options.rows), dict(options.feature), memory, options.growth, options.row_orders)
     if options.order:
         # What would fail later fails before the files are read.
         for name in profiler.tables:
@@ -51,6 +57,9 @@ def run(options: argparse.Namespace) -> None:
     if options.output == "text" and growths:
         print("\n" if uses else "", end="")
         _print_growth(growths, periods.labels)
+    if options.output == "text":
+        print()
+        print_table([_BATCH_HEADER, *map(_batch_line, results)])
     for result in results:
         for warning in result.warnings:
             print(warning, file=sys.stderr)
@@ -59,6 +68,47 @@ def run(options: argparse.Namespace) -> None:
     if options.order:
         for profile in profiler.tables.values():
             _write_order(profile, options.order, dict(options.hot_rows).get(profile.name))
+
+
+def _footers(options: argparse.Namespace) -> None:
+    """Prints what footers say of columns, and writes the fields of each table's TableSpec that they say exactly."""
+    rows = dict(options.rows)
+    features = dict(options.feature)
+    features.update({table: table for table in rows if table not in features.values()})
+    found = read_footers(options.files, features)
+    figures = {name: column.figures() for name, column in found.items()}
+    if options.output == "text":
+        lines = [["column", "figure", "value", "how exact", "from"]]
+        for name, of in figures.items():
+            lines += [[name, what, *_figure(figure)] for what, figure in of.items()]
+        print_table(lines)
+    else:
+        print(json.dumps({name: {what: figure._asdict() for what, figure in of.items()} for name, of in figures.items()}))
+    print(
+        "Footers do not know how ids repeat and where rows are hot: leave out --footers, and give --rows to measure it",
+        file=sys.stderr,
+    )
+    if options.out:
+        fields: dict[str, dict[str, float]] = {}
+        for name, column in found.items():
+            if column.lookups is not None and column.samples:
+                fields.setdefault(features.get(name, name), {})[name] = column.lookups / column.samples
+        specs = {
+            table: {
+                **({"rows": rows[table]} if table in rows else {}),
+                "poolingFactor": sum(pooling.values()),
+                **feature_fields(pooling),
+            }
+            for table, pooling in fields.items()
+        }
+        options.out.write_text(json.dumps(specs, indent=2) + "\n", encoding="utf-8")
+
+
+def _figure(figure: Figure) -> list[str]:
+    if figure.value is None:
+        return ["unknown", "", ""]
+    value = f"{figure.value:,}" if isinstance(figure.value, int) else f"{figure.value:,.3f}"
+    return [value, figure.exactness, figure.source]
 
 
 def _write_order(profile: TableProfile, folder: Path, hot_rows: int | None) -> None:
@@ -217,6 +267,19 @@ def _line(use: TableUse) -> list[str]:
     ]
 
 
+_BATCH_HEADER = ["distinct of", *(f"{size:,}" for size in SIZES), "samples", "runs", "hot block"]
+
+
+def _batch_line(use: TableUse | TableGrowth) -> list[str]:
+    """Returns the shares of distinct ids by samples, of how many runs the last one is, and the load of a hot block."""
+    shares = [f"{share.share:.4f}" for share in use.distinct_shares]
+    spreads = use.row_spread.values() if isinstance(use, TableUse) else ()
+    # Over the mean of all blocks, where the first of the orders cuts the table.
+    hottest = next((f"{len(blocks) * max(blocks):.2f}" for blocks in spreads), "-")
+    runs = f"{use.distinct_shares[-1].runs:,}" if shares else "-"
+    return [use.name, *shares, *["-"] * (len(SIZES) - len(shares)), "", runs, hottest]
+
+
 def print_table(lines: Sequence[Sequence[str]]) -> None:
     """Prints lines in columns, the first one aligned to the left."""
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
@@ -250,15 +313,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--time", metavar="COLUMN", help=of_samples)
     add("--out", type=Path, metavar="FILE", help="JSON: fields of each table's TableSpec, by table")
     command.add_output(parser)
+    only = "read no data, only footers of Parquet files or an Iceberg table: lookups, nulls, bounds of distinct ids"
+    add("--footers", action="store_true", help=only)
     add("--order", type=Path, metavar="DIR", help="a file for each table with the rank of each row by use: TABLE.npy")
     memory = DEFAULT_MEMORY_BYTES // 2**20
+    cuts = "how the trainer can cut tables by rows, with commas: " + ", ".join(ROW_ORDERS)
+    add("--row-orders", type=lambda text: text.split(","), default=ROW_ORDERS[:1], metavar="ORDERS", help=cuts)
     add("--memory-mib", type=int, default=memory, help=f"memory of a table (default: {memory})")
 
 
 def _check(options: argparse.Namespace) -> None:
     """ValueError if options do not go together."""
-    if not (options.files and (options.rows or options.growth)):
-        raise ValueError("a FILE and --rows TABLE=ROWS or --growth TABLE are expected; --help says more")
+    if not (options.files and (options.rows or options.growth or options.footers)):
+        tables = "" if options.footers else " and --rows TABLE=ROWS or --growth TABLE are"
+        raise ValueError(f"a FILE{tables or ' is'} expected; --help says more")
+    if options.footers and (options.growth or options.period or options.time or options.order):
+        raise ValueError("--footers must come without --growth, --period, --time and --order, which need data")
     if bool(options.growth) != (options.period is not None):
         raise ValueError("--growth and --period must come together")
     if options.time is not None and not options.growth:

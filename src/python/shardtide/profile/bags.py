@@ -19,12 +19,21 @@ if TYPE_CHECKING:
 class Bags:
     """The ids that a batch looks up for one feature.
 
-    ids: one dimension, of any integer type, in any order
+    ids: one dimension, of any integer type, those of a sample after those of the one before
     samples: samples of the batch, also those without ids
+    lengths: ids of each sample; None: equally many, or not known
     """
 
     ids: Integers
     samples: int
+    lengths: Integers | None = None
+
+    def offsets(self, begin: int, end: int) -> npt.NDArray[np.int64]:
+        """Returns where the ids of some samples begin, and at last where they end; spread evenly if not known."""
+        if self.lengths is None:
+            return np.arange(begin, end + 1) * self.ids.size // self.samples
+        first = self.lengths[:begin].sum(dtype=np.int64)
+        return first + np.append(0, np.cumsum(self.lengths[begin:end], dtype=np.int64))
 
 
 def bags(ids: Any, *, lengths: Any = None, offsets: Any = None, samples: int | None = None) -> Bags:
@@ -48,11 +57,12 @@ def bags(ids: Any, *, lengths: Any = None, offsets: Any = None, samples: int | N
         return parts
     array = integers(ids, "ids")
     if lengths is not None:
-        counts = integers(lengths, "lengths")
-        _check_lengths(counts, array.size, "ids")
-        samples = counts.size
+        lengths = integers(lengths, "lengths")
+        _check_lengths(lengths, array.size, "ids")
+        samples = lengths.size
     elif offsets is not None:
-        samples = _samples_of(integers(offsets, "offsets"), array.size)
+        lengths = _lengths_of(integers(offsets, "offsets"), array.size)
+        samples = lengths.size
     elif samples is None:
         if array.ndim not in (1, 2):
             raise ValueError(f"ids must have 1 or 2 dimensions, got {array.ndim}")
@@ -63,7 +73,7 @@ def bags(ids: Any, *, lengths: Any = None, offsets: Any = None, samples: int | N
         raise ValueError(f"samples must be an integer of at least 0, got {samples!r}")
     if samples == 0 and array.size:
         raise ValueError(f"samples must be at least 1 where there are ids, got 0 for {array.size} ids")
-    return Bags(array, int(samples))
+    return Bags(array, int(samples), lengths)
 
 
 def _samples_known(ids: Any) -> Bags | None:
@@ -73,7 +83,7 @@ def _samples_known(ids: Any) -> Bags | None:
     if isinstance(ids, np.ma.MaskedArray):
         if ids.ndim not in (1, 2):
             raise ValueError(f"ids must have 1 or 2 dimensions, got {ids.ndim}")
-        return Bags(integers(ids.compressed(), "ids"), ids.shape[0])
+        return Bags(integers(ids.compressed(), "ids"), ids.shape[0], ids.reshape(len(ids), -1).count(axis=1))
     if getattr(ids, "is_nested", False):
         return _nested(ids)
     if callable(getattr(ids, "keys", None)):
@@ -90,7 +100,8 @@ def _nested(ids: Any) -> Bags:
         parts = [integers(part, "ids") for part in ids.unbind()]
         # Empty ones are of another type, and one type without a sign and one with one make doubles.
         found = [part for part in parts if part.size]
-        return Bags(np.concatenate(found) if found else np.empty(0, np.int64), len(parts))
+        lengths = np.array([part.size for part in parts], np.int64)
+        return Bags(np.concatenate(found) if found else np.empty(0, np.int64), len(parts), lengths)
     values, begins = integers(ids.values(), "ids"), integers(ids.offsets(), "offsets")
     if ids.lengths() is None:
         return bags(values[begins[0] : begins[-1]], offsets=begins - begins[0])
@@ -137,8 +148,9 @@ def by_feature(batch: Any) -> dict[str, Bags]:
     _check_lengths(lengths, values.size, "values")
     result, sample, value = {}, 0, 0
     for feature, stride in zip(features, strides):
-        count = int(lengths[sample : sample + stride].sum())
-        result[feature] = Bags(values[value : value + count], stride)
+        of_feature = lengths[sample : sample + stride]
+        count = int(of_feature.sum())
+        result[feature] = Bags(values[value : value + count], stride, of_feature)
         sample, value = sample + stride, value + count
     return result
 
@@ -216,7 +228,7 @@ def _check_lengths(lengths: Integers, count: int, what: str) -> None:
         raise ValueError(f"lengths must sum to the number of {what}, {count}, got {lengths.sum()}")
 
 
-def _samples_of(offsets: Integers, ids: int) -> int:
+def _lengths_of(offsets: Integers, ids: int) -> Integers:
     if offsets.ndim != 1 or not offsets.size or offsets[0] != 0 or offsets[-1] != ids:
         raise ValueError(
             f"offsets must begin with 0 and end with the number of ids, {ids}, got {_short(offsets)}. Those of"
@@ -224,7 +236,7 @@ def _samples_of(offsets: Integers, ids: int) -> int:
         )
     if (offsets[1:] < offsets[:-1]).any():
         raise ValueError(f"offsets must not fall, got {_short(offsets)}")
-    return offsets.size - 1
+    return np.diff(offsets)
 
 
 def _short(array: Integers) -> str:

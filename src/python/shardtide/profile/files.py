@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -65,7 +66,7 @@ class Part(NamedTuple):
 def files_of(path: Path) -> list[Path]:
     """Returns the files that a path stands for, in the order of their names.
 
-    A file is itself. A folder is its files of SUFFIXES, and those of folders in it, but for names that begin with _ or
+    A file is itself, and a pattern, as day*.parquet, those that match. A folder is its files of SUFFIXES, and those of folders in it, but for names that begin with _ or
     ., which Hive, Spark and pyarrow.dataset leave out too. Of a Delta table, or a part of one, they are those that its
     log names as its data: needs deltalake.
 
@@ -82,7 +83,7 @@ def files_of(path: Path) -> list[Path]:
         return found
     _refuse_tables(path)
     if not path.is_dir():
-        return [path]
+        return [path] if path.exists() else sorted(map(Path, glob(str(path)))) or [path]
     found = list(_in_folder(path, ()))
     if not found:
         raise ValueError(f"{path} must have {', '.join(SUFFIXES)} files, got none")
@@ -176,7 +177,7 @@ def _read_parquet(path: Path, features: Collection[str], times: Times | None) ->
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            columns = _of_features(path, names, features)
+            columns = of_features(path, names, features)
             if times is not None and times.column not in names:
                 raise ValueError(f"{path} must have a column of times, {times.column}, got {', '.join(names)}")
             wanted = columns if times is None else list(dict.fromkeys((*columns, times.column)))
@@ -185,7 +186,7 @@ def _read_parquet(path: Path, features: Collection[str], times: Times | None) ->
                     raise ValueError(f"{path} must have one column {column}, got {names.count(column)}")
             nothing = file.schema_arrow.empty_table()
             for column in columns:
-                if not _holds_ids(pa, _ids(pa, nothing.column(column).combine_chunks()).type):
+                if not _holds_ids(pa, _ids(pa, nothing.column(column).combine_chunks())[0].type):
                     raise ValueError(
                         f"Column {column} of {path} must hold integers, or lists or maps of them, got"
                         f" {file.schema_arrow.field(column).type}"
@@ -241,10 +242,10 @@ def _seconds(pa: Any, path: Path, column: Any, name: str) -> Any:
     return seconds.astype(np.int64)
 
 
-def _ids(pa: Any, column: Any) -> Any:
-    """Returns what a column holds, without the samples: an array of numbers if they are ids.
+def _ids(pa: Any, column: Any) -> tuple[Any, Any]:
+    """Returns what a column holds, without nulls, and how many of that each sample has; None: one.
 
-    Of a struct that has no field of ids, the struct.
+    That is an array of numbers if they are ids; of a struct that has no field of ids, the struct.
     """
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
@@ -252,16 +253,24 @@ def _ids(pa: Any, column: Any) -> Any:
     if pa.types.is_dictionary(kind):
         return _ids(pa, column.dictionary_decode())
     if pa.types.is_map(kind):
-        return _ids(pa, pa.ListArray.from_arrays(column.offsets, column.keys).flatten())
+        return _ids(pa, pa.ListArray.from_arrays(column.offsets, column.keys))
     if pa.types.is_struct(kind):
         fields = [kind.field(place) for place in range(kind.num_fields)]
         numbers = [field.name for field in fields if _holds_ids(pa, field.type)]
         named = [name for name in ID_FIELDS if any(field.name == name for field in fields)]
-        if not named and len(numbers) != 1:
-            return column
-        return _ids(pa, pa.compute.struct_field(column, [(named or numbers)[0]]))
-    # All kinds of lists have one child.
-    return _ids(pa, pa.compute.list_flatten(column)) if kind.num_fields == 1 else column
+        if named or len(numbers) == 1:
+            return _ids(pa, pa.compute.struct_field(column, [(named or numbers)[0]]))
+    elif kind.num_fields == 1:
+        # All kinds of lists have one child.
+        ids, inner = _ids(pa, pa.compute.list_flatten(column))
+        lengths = pa.compute.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+        if inner is not None:
+            sums, ends = np.concatenate(([0], np.cumsum(inner))), np.cumsum(lengths)
+            lengths = sums[ends] - sums[ends - lengths]
+        return ids, lengths
+    if column.null_count:
+        return column.drop_null(), column.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
+    return column, None
 
 
 def _holds_ids(pa: Any, kind: Any) -> bool:
@@ -270,8 +279,7 @@ def _holds_ids(pa: Any, kind: Any) -> bool:
 
 
 def _bags_of(pa: Any, path: Path, name: str, column: Any) -> Bags:
-    samples = len(column)
-    ids = _ids(pa, column).drop_null()
+    ids, lengths = _ids(pa, column)
     if pa.types.is_null(ids.type):
         ids = ids.cast(pa.int64())
     elif not pa.types.is_integer(ids.type):
@@ -281,11 +289,11 @@ def _bags_of(pa: Any, path: Path, name: str, column: Any) -> Bags:
             ids = ids.cast(pa.int64() if is_signed else pa.uint64())
         except pa.ArrowInvalid as e:
             raise ValueError(f"Column {name} of {path} must hold ids of 64 bits, got {ids.type}: {e}") from None
-    return bags(ids.to_numpy(zero_copy_only=False), samples=samples)
+    return bags(ids.to_numpy(zero_copy_only=False), lengths=lengths)
 
 
 def _read_npy(path: Path, features: Collection[str]) -> Iterator[Part]:
-    (feature,) = _of_features(path, [path.stem], features)
+    (feature,) = of_features(path, [path.stem], features)
     # Mapped: only the samples at hand are in memory.
     ids = load(path, mmap_mode="r")
     if ids.ndim not in (1, 2):
@@ -298,7 +306,7 @@ def _read_npy(path: Path, features: Collection[str]) -> Iterator[Part]:
 def _read_npz(path: Path, features: Collection[str]) -> Iterator[Part]:
     with load(path) as arrays, _readable(path):
         names = [name.removesuffix(".values") for name in arrays.files]
-        found = _of_features(path, names, features)
+        found = of_features(path, names, features)
         for done, feature in enumerate(found, 1):
             if feature in arrays.files:
                 ids = _bags(path, feature, arrays[feature])
@@ -334,7 +342,7 @@ def _bags(path: Path, feature: str, ids: Any, **others: Any) -> Bags:
         raise ValueError(f"Feature {feature} of {path}: {e}") from None
 
 
-def _of_features(path: Path, names: Collection[str], features: Collection[str]) -> list[str]:
+def of_features(path: Path, names: Collection[str], features: Collection[str]) -> list[str]:
     found = [name for name in names if name in features]
     if not found:
         raise ValueError(f"{path} must have one of the features {', '.join(features)}, got {', '.join(names)}")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shardtide.collect.tables import cdf_ranks
-from shardtide.profile.lookups import StreamProfile, feature_fields, is_integer
+from shardtide.profile.lookups import StreamProfile, distinct_fields, distinct_warning, feature_fields, is_integer
+from shardtide.profile.repeats import DistinctShare
 from shardtide.profile.rows import ALL_HASHES, BYTES_PER_ENTRY, DEFAULT_MEMORY_BYTES, RowSketch, find, is_below
 from shardtide.profile.statistics import access_cdf, batch_histogram, histogram_warning
 
@@ -145,7 +146,7 @@ class TableGrowth:
         4^k < ids, then 1
     hit_shares_error: standard error of the entries of hit_shares against the counts of this stream, at its worst entry;
         0 if exact
-    reuse_histogram: as TableUse
+    reuse_histogram, distinct_shares: as TableUse
     minus_ones: lookups of the id -1, which is 2^64 - 1, if no other id is below 0, else 0
     """
 
@@ -164,6 +165,7 @@ class TableGrowth:
     hit_shares: list[float]
     hit_shares_error: float
     reuse_histogram: list[float]
+    distinct_shares: list[DistinctShare]
     minus_ones: int = 0
 
     @property
@@ -192,6 +194,8 @@ class TableGrowth:
                 f"Table {self.name} has the id -1 in {self.minus_ones:,} lookups, and no other id below 0: where it"
                 " stands for no id, leave it out"
             )
+        if not self.distinct_shares:
+            found.append(distinct_warning(self.name))
         if not self.reuse_histogram:
             found.append(histogram_warning(self.name, self.samples))
         return found
@@ -208,12 +212,13 @@ class TableGrowth:
     def fields(self) -> dict[str, Any]:
         """Returns the fields of a TableSpec that the stream tells.
 
-        poolingFactor, reuseHistogram, storage; and features, if several share the table, as TableUse. How many rows the
-        table has is the publisher's choice.
+        poolingFactor, reuseHistogram, distinctShare, storage; and features, if several share the table, as TableUse.
+        How many rows the table has is the publisher's choice.
         """
         return {
             "poolingFactor": self.pooling_factor,
             "reuseHistogram": list(self.reuse_histogram),
+            "distinctShare": distinct_fields(self.distinct_shares),
             "storage": self.storage(),
             **feature_fields(self.feature_pooling),
         }
@@ -334,6 +339,7 @@ class HashTableProfile(StreamProfile):
             hit_shares=access_cdf(uses, periods[-1].ids),
             hit_shares_error=uses.error,
             reuse_histogram=batch_histogram(uses, lookups, sum(pooling.values()), samples),
+            distinct_shares=self._repeats.shares(),
             minus_ones=self._minus_ones if self._minus_ones == self._below_zero else 0,
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from shardtide.arguments import check_text, one_of, texts
 from shardtide.profile.bags import Bags, bags
+from shardtide.profile.repeats import DistinctShare, Repeats
 from shardtide.profile.rows import LEAST_MEMORY_BYTES, PART
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class StreamProfile:
         self.memory_bytes = int(memory_bytes)
         self._lookups = dict.fromkeys((name,) if features is None else texts(features, "features", "names"), 0)
         self._samples = dict.fromkeys(self._lookups, 0)
+        self._repeats = Repeats(self.memory_bytes)
         if not self._lookups:
             raise ValueError(f"table {name} must have a feature, got none")
 
@@ -77,20 +79,26 @@ class StreamProfile:
             (feature,) = self._lookups
         batch = bags(ids, lengths=lengths, offsets=offsets, samples=samples)
         self.check(feature, batch)
-        self.count(feature, batch)
+        self.count({feature: batch})
 
     def check(self, feature: str, batch: Bags) -> None:
         """ValueError if the table lacks the feature or cannot have an id."""
         one_of(feature, self._lookups, f"feature of table {self.name}")
         self._check_ids(feature, batch)
 
-    def count(self, feature: str, batch: Bags) -> None:
-        """Counts a batch that `check` has passed."""
-        for begin in range(0, batch.ids.size, PART):
-            # Those of 64 bits without a sign become negative from 2^63 on: they stay different.
-            self._count_ids(batch.ids[begin : begin + PART].astype(np.int64, copy=False))
-        self._lookups[feature] += batch.ids.size
-        self._samples[feature] += batch.samples
+    def count(self, batches: Mapping[str, Bags]) -> None:
+        """Counts batches of features that `check` has passed.
+
+        Repeats of ids are counted where all features of the table come together, for equally many samples.
+        """
+        for feature, batch in batches.items():
+            for begin in range(0, batch.ids.size, PART):
+                # Those of 64 bits without a sign become negative from 2^63 on: they stay different.
+                self._count_ids(batch.ids[begin : begin + PART].astype(np.int64, copy=False))
+            self._lookups[feature] += batch.ids.size
+            self._samples[feature] += batch.samples
+        if len(batches) == len(self._lookups) and len({batch.samples for batch in batches.values()}) == 1:
+            self._repeats.add(list(batches.values()))
 
     def check_merge(self, other: StreamProfile) -> None:
         for what in self._MERGED:
@@ -106,6 +114,7 @@ class StreamProfile:
             )
 
     def _merge_lookups(self, other: StreamProfile) -> None:
+        self._repeats.merge(other._repeats)
         for feature in self._lookups:
             self._lookups[feature] += other._lookups[feature]
             self._samples[feature] += other._samples[feature]
@@ -136,6 +145,19 @@ def feature_fields(feature_pooling: Mapping[str, float]) -> dict[str, Any]:
     if len(feature_pooling) < 2:
         return {}
     return {"features": [{"name": name, "poolingFactor": lookups} for name, lookups in feature_pooling.items()]}
+
+
+def distinct_fields(shares: Iterable[DistinctShare]) -> list[dict[str, Any]]:
+    """Returns the field `distinctShare` of a TableSpec."""
+    return [{"samples": share.samples, "share": share.share} for share in shares]
+
+
+def distinct_warning(name: str) -> str:
+    """Returns why a table with lookups has no distinct shares."""
+    return (
+        f"The distinct ids of a batch of table {name} are unknown: it takes 4 samples, and files or batches with all"
+        " features of the table"
+    )
 
 
 def is_integer(value: Any) -> bool:

@@ -12,9 +12,10 @@ import numpy as np
 from shardtide.arguments import mapping, one_of, texts
 from shardtide.profile.bags import Bags, by_feature, first_outside
 from shardtide.profile.growth import HashTableProfile, TableGrowth
-from shardtide.profile.lookups import StreamProfile, feature_fields, is_integer
+from shardtide.profile.lookups import StreamProfile, distinct_fields, distinct_warning, feature_fields, is_integer
 from shardtide.profile.order import RowOrder, file_name, rank_type, spread, write
-from shardtide.profile.rows import DEFAULT_MEMORY_BYTES, row_counter
+from shardtide.profile.repeats import DistinctShare
+from shardtide.profile.rows import BLOCKS, DEFAULT_MEMORY_BYTES, ROW_ORDERS, RowCounts, blocks_of, row_counter
 from shardtide.profile.statistics import access_cdf, batch_histogram, histogram_warning
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ class TableUse:
         0 if exact
     reuse_histogram: how often a batch of 65,536 samples uses the rows that it uses: 17 shares of rows, used once, 2, 3
         to 4, 5 to 8, ... times; empty of fewer samples
+    distinct_shares: distinct ids over lookups of 4, 16, ..., 65,536 consecutive samples, all features together; empty
+        without lookups, and if features do not come together
+    row_spread: share of the lookups in each block of rows, by one of ROW_ORDERS; empty without lookups
     """
 
     name: str
@@ -57,6 +61,8 @@ class TableUse:
     access_cdf: list[float]
     access_cdf_error: float
     reuse_histogram: list[float]
+    distinct_shares: list[DistinctShare]
+    row_spread: Mapping[str, list[float]]
 
     @property
     def lookups_per_used_row(self) -> float:
@@ -74,6 +80,8 @@ class TableUse:
                 f"Table {self.name} has {self.lookups_per_used_row:.1f} lookups of each row in use; of fewer than"
                 f" {FEW_LOOKUPS}, use looks more skewed than it is: profile more samples"
             )
+        if self.lookups and not self.distinct_shares:
+            found.append(distinct_warning(self.name))
         if self.lookups and not self.reuse_histogram:
             found.append(histogram_warning(self.name, self.samples))
         if self.access_cdf_error > LARGE_ERROR:
@@ -86,14 +94,16 @@ class TableUse:
     def fields(self) -> dict[str, Any]:
         """Returns the fields of a TableSpec that the stream tells.
 
-        rows, poolingFactor, accessCdf, reuseHistogram; and features, if several share the table: each with the
-        cluster's batch size, and samples that do not repeat.
+        rows, poolingFactor, accessCdf, reuseHistogram, distinctShare, rowSpread; and features, if several share the
+        table: each with the cluster's batch size, and samples that do not repeat.
         """
         return {
             "rows": self.rows,
             "poolingFactor": self.pooling_factor,
             "accessCdf": list(self.access_cdf),
             "reuseHistogram": list(self.reuse_histogram),
+            "distinctShare": distinct_fields(self.distinct_shares),
+            "rowSpread": [{"order": order, "shares": list(shares)} for order, shares in self.row_spread.items()],
             **feature_fields(self.feature_pooling),
         }
 
@@ -113,18 +123,35 @@ class TableProfile(StreamProfile):
     memory_bytes: at least 2^24. Counts are exact if 8 bytes a row suffice; else RowSketch counts, which takes 192 bytes
         a row while it counts, 40 of which stay. The default, 2^27, is exact for 16,777,216 rows, and for larger tables
         while at most 699,050 rows are used.
+    row_orders: those of ROW_ORDERS by which the trainer can cut the table
     """
 
-    _MERGED = ("name", "rows", "memory_bytes")
+    _MERGED = ("name", "rows", "memory_bytes", "row_orders")
 
     def __init__(
-        self, name: str, rows: int, features: Iterable[str] | None = None, memory_bytes: int = DEFAULT_MEMORY_BYTES
+        self,
+        name: str,
+        rows: int,
+        features: Iterable[str] | None = None,
+        memory_bytes: int = DEFAULT_MEMORY_BYTES,
+        row_orders: Iterable[str] = ROW_ORDERS[:1],
     ) -> None:
         super().__init__(name, features, memory_bytes)
         if not is_integer(rows) or not 1 <= rows <= MOST_ROWS:
             raise ValueError(f"rows of table {name} must be an integer between 1 and 2^36, got {rows!r}")
         self.rows = int(rows)
+        orders = texts(row_orders, "row_orders", "names")
+        self.row_orders = tuple(one_of(order, ROW_ORDERS, "row order") for order in dict.fromkeys(orders))
         self._counter = row_counter(self.rows, self.memory_bytes)
+        # Of a sketch, which does not know all rows.
+        blocks = 0 if isinstance(self._counter, RowCounts) else BLOCKS
+        self._blocks = {order: np.zeros(blocks, np.int64) for order in self.row_orders}
+
+    def _count_ids(self, ids: Int64s) -> None:
+        super()._count_ids(ids)
+        for order, blocks in self._blocks.items():
+            if len(blocks):
+                blocks += np.bincount(blocks_of(ids, order, self.rows), minlength=BLOCKS)
 
     def _check_ids(self, feature: str, batch: Bags) -> None:
         place = first_outside(batch.ids, self.rows)
@@ -142,6 +169,8 @@ class TableProfile(StreamProfile):
         """
         self.check_merge(other)
         self._counter.merge(other._counter)  # type: ignore[arg-type]  # of the same kind, as rows and memory are equal
+        for order, blocks in self._blocks.items():
+            blocks += other._blocks[order]
         self._merge_lookups(other)
 
     def result(self) -> TableUse:
@@ -164,7 +193,14 @@ class TableProfile(StreamProfile):
             access_cdf=access_cdf(uses, self.rows),
             access_cdf_error=uses.error,
             reuse_histogram=batch_histogram(uses, lookups, pooling_factor, samples),
+            distinct_shares=self._repeats.shares(),
+            row_spread={order: self._spread(order, lookups) for order in self.row_orders if lookups},
         )
+
+    def _spread(self, order: str, lookups: int) -> list[float]:
+        counter = self._counter
+        blocks = counter.blocks(order) if isinstance(counter, RowCounts) else self._blocks[order]
+        return [count / lookups for count in blocks.tolist()]
 
     def order(self, hot_rows: int | None = None) -> RowOrder:
         """Returns the rows in the order of their use so far: the most used first, ties in the order of the ids.
@@ -224,6 +260,7 @@ class Profiler:
     features: the table of each feature. Tables that none of them names have one feature with the table's name.
     memory_bytes: for each table, as TableProfile and HashTableProfile have it
     hash_tables: tables without fixed rows, whose ids and growth are measured
+    row_orders: as TableProfile has them
 
     ValueError as TableProfile, if features name a table that is not among the tables, and if a table has rows and is a
     hash table.
@@ -235,6 +272,7 @@ class Profiler:
         features: Mapping[str, str] | None = None,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
         hash_tables: Iterable[str] = (),
+        row_orders: Iterable[str] = ROW_ORDERS[:1],
     ) -> None:
         mapping(tables, "tables", "the rows of each table")
         mapping({} if features is None else features, "features", "the table of each feature")
@@ -247,7 +285,8 @@ class Profiler:
         for feature, table in (features or {}).items():
             by_table.setdefault(one_of(table, names, f"table of feature {feature}"), []).append(feature)
         self.tables = {
-            name: TableProfile(name, rows, by_table.get(name), memory_bytes) for name, rows in tables.items()
+            name: TableProfile(name, rows, by_table.get(name), memory_bytes, row_orders)
+            for name, rows in tables.items()
         }
         self.hash_tables = {name: HashTableProfile(name, by_table.get(name), memory_bytes) for name in hashed}
         self._by_feature: dict[str, StreamProfile] = {}
@@ -273,8 +312,8 @@ class Profiler:
         found = by_feature(batch)
         for feature, ids in found.items():
             self._by_feature[one_of(feature, self._by_feature, "feature")].check(feature, ids)
-        for feature, ids in found.items():
-            self._by_feature[feature].count(feature, ids)
+        for profile in dict.fromkeys(self._by_feature[feature] for feature in found):
+            profile.count({feature: found[feature] for feature in profile.features if feature in found})
 
     def begin_period(self, period: int) -> None:
         """Says that what is added from now on belongs to a period, from 0; ValueError as HashTableProfile.begin_period.

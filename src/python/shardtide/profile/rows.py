@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Int64s: TypeAlias = npt.NDArray[np.int64]
     Floats: TypeAlias = npt.NDArray[np.float64]
     Flags: TypeAlias = npt.NDArray[np.bool_]
+    UInt64s: TypeAlias = npt.NDArray[np.uint64]
 
 # Bytes of a counter of each row.
 BYTES_PER_ROW = 8
@@ -39,6 +40,11 @@ PART = 2**19
 
 # Ranks are given in parts of so many, for the same reason; a part takes some arrays of its size.
 RANKS_PART = 2**17
+
+# How trainers cut a table into blocks of rows: of neighbours, all but the last ones of equally many, as TorchRec; by the
+# id modulo the number of blocks; by its hash, as `hashes`, modulo that.
+ROW_ORDERS = ("contiguous", "round_robin", "hashed")
+BLOCKS = 64
 
 # Counts that are tried as the one from which rows stand for themselves.
 TRIED_COUNTS = 100
@@ -79,6 +85,20 @@ class RowCounts:
             counts.append(of_part[0].astype(np.float64))
             rows.append(of_part[1].astype(np.float64))
         return _grouped(np.concatenate(counts), np.concatenate(rows), 0.0)
+
+    def blocks(self, order: str) -> Int64s:
+        """Returns the lookups of each block that a trainer makes of the rows in an order, as `blocks_of`."""
+        rows = len(self._counts)
+        sums = np.zeros(min(BLOCKS, rows), np.int64)
+        if order == "contiguous":
+            begins = np.arange(0, rows, -(-rows // len(sums)))
+            sums[: len(begins)] = np.add.reduceat(self._counts, begins)
+            return sums
+        for begin in range(0, rows, PART):
+            part = self._counts[begin : begin + PART]
+            blocks = blocks_of(np.arange(begin, begin + len(part)), order, rows)
+            sums += np.bincount(blocks, part, len(sums)).astype(np.int64)
+        return sums
 
     def ranks(self, rows: int) -> Iterator[Int64s]:
         """Yields the rank of use of each of all rows, in parts; rank 0 is the most used row, ties are in row order."""
@@ -285,11 +305,11 @@ class RowSketch:
     def _prune(self) -> None:
         if len(self._rows) <= self._capacity:
             return
-        hashes = _hashes(self._rows)
-        sampled = hashes <= np.uint64(self._threshold - 1)
+        hashed = hashes(self._rows)
+        sampled = hashed <= np.uint64(self._threshold - 1)
         while np.count_nonzero(sampled) > self._capacity // 2:
             self._threshold //= 2
-            sampled = hashes <= np.uint64(self._threshold - 1)
+            sampled = hashed <= np.uint64(self._threshold - 1)
         most = self._counts + self._uncertain
         others = most[~sampled]
         surplus = len(others) - self._capacity // 4
@@ -314,6 +334,14 @@ def row_counter(rows: int, memory_bytes: int) -> RowCounts | RowSketch:
     return RowSketch(memory_bytes // BYTES_PER_ENTRY)
 
 
+def blocks_of(ids: Int64s, order: str, rows: int) -> Int64s:
+    """Returns the block of each id, of 64 or, if they are fewer, `rows`, as one of ROW_ORDERS cuts a table."""
+    count = min(BLOCKS, rows)
+    if order == "contiguous":
+        return ids // -(-rows // count)
+    return ids % count if order == "round_robin" else (hashes(ids) % np.uint64(count)).astype(np.int64)
+
+
 def find(rows: Int64s, wanted: Int64s) -> tuple[Int64s, Flags]:
     """Returns where wanted rows are or belong among rows, both in ascending order, and which are not there."""
     at = np.searchsorted(rows, wanted).astype(np.int64, copy=False)
@@ -326,11 +354,11 @@ def is_below(rows: Int64s, threshold: int) -> Flags:
     """Returns which rows have a hash below a threshold, 1 to 2^64."""
     if threshold == ALL_HASHES:
         return np.ones(len(rows), np.bool_)
-    below: Flags = _hashes(rows) <= np.uint64(threshold - 1)
+    below: Flags = hashes(rows) <= np.uint64(threshold - 1)
     return below
 
 
-def _hashes(rows: Int64s) -> npt.NDArray[np.uint64]:
+def hashes(rows: Int64s) -> UInt64s:
     """Returns the same hashes of 64 bits in every process: splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
     mixed = rows.astype(np.uint64)
     mixed += np.uint64(0x9E3779B97F4A7C15)
