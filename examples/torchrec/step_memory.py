@@ -177,18 +177,20 @@ def _batches(tables: Sequence[Mapping[str, Any]], samples: int, device: Any) -> 
     from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
 
     generator = torch.Generator().manual_seed(dist.get_rank())
-    while True:
+
+    # A function, so that only the program that gets a batch refers to it and to what it was made of.
+    def batch() -> KeyedJaggedTensor:
         lengths, ids = [], []
         for table in tables:
             count = round(samples * table["poolingFactor"])
             bags = torch.randint(0, samples, (count,), generator=generator)
             lengths.append(torch.bincount(bags, minlength=samples).int())
             ids.append(torch.randint(0, table["rows"], (count,), generator=generator))
-        yield KeyedJaggedTensor(
-            keys=[table["name"] for table in tables], values=torch.cat(ids), lengths=torch.cat(lengths)
-        ).to(device)
-        # Only the program that gets a batch refers to it.
-        del lengths, ids, bags
+        keys = [table["name"] for table in tables]
+        return KeyedJaggedTensor(keys=keys, values=torch.cat(ids), lengths=torch.cat(lengths)).to(device)
+
+    while True:
+        yield batch()
 
 
 def _step(pipeline: str, model: Any, optimizer: Any, batches: Iterator[Any], device: Any) -> Any:

@@ -6,6 +6,9 @@ import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
+import io.shardtide.files.MalformedFileException;
+import io.shardtide.files.TextFiles;
+import io.shardtide.models.ModelFiles;
 import io.shardtide.workload.TableSpec;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -20,8 +23,16 @@ import picocli.CommandLine.Option;
     name = "evaluate",
     description =
         "Prints how well a cost model predicts labelled samples, and where it is off most.",
-    footer = {"", "Example:", "  shardtide model evaluate --samples samples --model h100.avro"})
+    footer = {
+      "",
+      "Examples:",
+      "  shardtide model evaluate --samples samples --model h100.avro",
+      "  shardtide model evaluate --published --model h100.avro"
+    })
 final class ModelEvaluate implements Callable<Integer> {
+  private static final String PUBLISHED = "models/published/measurements.jsonl";
+  private static final String WORKLOADS = "workloads.jsonl";
+
   @Mixin private PrintOption on;
 
   @Mixin private SamplesOption samples;
@@ -36,8 +47,21 @@ final class ModelEvaluate implements Callable<Integer> {
               + " line.")
   private Path predictions;
 
+  @Option(
+      names = "--published",
+      arity = "0..1",
+      fallbackValue = PUBLISHED,
+      paramLabel = "FILE",
+      description =
+          "Predict published figures instead, whose workloads are in workloads.jsonl beside them;"
+              + " exit with 1 if one is wrong. Default: ${FALLBACK-VALUE}, and the model of h200.")
+  private Path published;
+
   @Override
   public Integer call() throws Exception {
+    if (published != null) {
+      return evaluatePublished();
+    }
     ModelBundle bundle = model.load();
     SampleSet set = samples.load();
     samples.problem(bundle.hardware()).ifPresent(on::warn);
@@ -59,6 +83,23 @@ final class ModelEvaluate implements Callable<Integer> {
       write(evaluation);
     }
     return 0;
+  }
+
+  private int evaluatePublished() throws IOException {
+    if (samples.isGiven() || predictions != null) {
+      throw on.wrong("--published must be given without --samples and --predictions");
+    }
+    Path folder = published.toAbsolutePath().getParent();
+    PublishedFigures figures =
+        PublishedFigures.of(
+            model.load(ModelFiles::shippedForH200),
+            published,
+            TextFiles.find(folder, WORKLOADS)
+                .orElseThrow(() -> new MalformedFileException(folder, 0, "no " + WORKLOADS)),
+            on.bar("Planning"));
+    on.print(figures, figures::show);
+    figures.wrong().forEach(row -> on.error("%s: %s".formatted(row.what(), row.verdict())));
+    return figures.wrong().isEmpty() ? 0 : 1;
   }
 
   private void write(Evaluation evaluation) throws IOException {

@@ -6,13 +6,18 @@ import io.shardtide.samples.SampleFolderReader;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Optional;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /** The options that name labelled samples. */
 final class SamplesOption {
+  @Spec(Spec.Target.MIXEE)
+  private CommandSpec command;
+
   @Option(
       names = "--samples",
-      required = true,
       paramLabel = "DIR",
       description = "Folder with compute.jsonl and collectives.jsonl, plain or .gz.")
   private Path folder;
@@ -23,12 +28,20 @@ final class SamplesOption {
       description = "tables.jsonl. Default: the one in the samples' folder or next to it.")
   private Path tables;
 
+  boolean isGiven() {
+    return folder != null;
+  }
+
   /**
-   * Returns the samples.
+   * Returns the samples; a usage error if the option was not given.
    *
    * @throws io.shardtide.files.MalformedFileException if a file does not have its format
    */
   SampleSet load() throws IOException {
+    if (!isGiven()) {
+      throw new ParameterException(
+          command.commandLine(), "Missing required option: '--samples=DIR'");
+    }
     return SampleFolderReader.read(folder, Optional.ofNullable(tables));
   }
 

@@ -105,13 +105,13 @@ record ShardMemory(
 
   /**
    * Returns the bytes that a step of a pipeline needs for the shard: the ids that it looks up, of
-   * all batches that were distributed, and where bags begin; the gradient of its outputs; gradients
-   * of a copy.
+   * all batches that were distributed, and where bags begin; the gradient of its outputs, or the
+   * ids of one more batch while they are received, and what more is sent then; gradients of a copy.
    *
    * <p>{@link StepMemory#ofDevice} counts that each id is sent once. Ids of a table in several
    * column parts are sent to each of them, and ids of a table whose rows are split are sorted by
-   * blocks before. All devices do that with their own samples; it is counted at the shards, which
-   * is the same on average.
+   * blocks before; those of a batch that trains are kept only where there are copies. All devices
+   * do that with their own samples; it is counted at the shards, which is the same on average.
    */
   private double stepBytes(TableSpec table, TrainingPipeline pipeline, ClusterSpec cluster) {
     double samples =
@@ -127,18 +127,21 @@ record ShardMemory(
           + SMALL_TENSOR_BYTES;
     }
     double distributed = pipeline.distributedBatches();
-    double sentAgain = 1 - (double) columns / table.columns() + (rows < table.rows() ? 1 : 0);
-    double ids =
-        (distributed + pipeline.sentBatches() * sentAgain) * lookups * StepMemory.idBytes(table);
+    double sent = pipeline.sentBatches();
+    double sentToParts = 1 - (double) columns / table.columns();
+    double sorted = rows < table.rows() ? 1 : 0;
+    double ids = lookups * StepMemory.idBytes(table);
     double bags = bagsOfAll * (OFFSET_BYTES + (distributed - 1) * StepMemory.LENGTH_BYTES);
     double prefetched =
-        cacheShare.isPresent() && pipeline == TrainingPipeline.PREFETCH
-            ? PREFETCHED_IDS * lookups * StepMemory.idBytes(table)
-            : 0;
+        cacheShare.isPresent() && pipeline == TrainingPipeline.PREFETCH ? PREFETCHED_IDS * ids : 0;
     double gradient =
         outputs * columns * table.kernel().outputBytes()
             + (hasDenseGradient(table) ? weights * GRADIENT_BYTES : 0);
-    return ids + bags + prefetched + gradient + SMALL_TENSOR_BYTES;
+    return (distributed + sent * sentToParts + sorted) * ids
+        + Math.max(gradient, (1 + (sent - 1) * (sentToParts + sorted)) * ids)
+        + bags
+        + prefetched
+        + SMALL_TENSOR_BYTES;
   }
 
   /** Returns whether a step makes a gradient of each of its weights. */

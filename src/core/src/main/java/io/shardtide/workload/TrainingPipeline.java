@@ -10,15 +10,14 @@ public enum TrainingPipeline implements Named {
   NONE(1, 1, 1),
   /**
    * {@code TrainPipelineSparseDist}: while a batch trains, the ids of the next one are at their
-   * shards already, a third one has been copied to the device, and the one before is still referred
-   * to.
+   * shards already, and a third one has been copied to the device.
    */
-  SPARSE_DIST(4, 3, 2),
+  SPARSE_DIST(3, 2, 2),
   /**
    * {@code PrefetchTrainPipelineSparseDist}: also fetches the next batch's rows into caches.
    * TorchRec's estimator counts the ids at shards three times.
    */
-  PREFETCH(4, 3, 3);
+  PREFETCH(3, 2, 3);
 
   private final int batches;
   private final int sentBatches;
@@ -38,8 +37,8 @@ public enum TrainingPipeline implements Named {
   }
 
   /**
-   * Returns of how many batches of its own samples a device also holds the ids as it sends them,
-   * which copies of tables look up.
+   * Returns of how many batches of its own samples a device also holds the ids as it sends them, at
+   * most: until the forward pass has taken those of its batch. In the backward pass it is one.
    */
   public int sentBatches() {
     return sentBatches;

@@ -14,7 +14,9 @@ import io.shardtide.workload.ComputeKernel;
 import io.shardtide.workload.HashedStorage;
 import io.shardtide.workload.Optimizer;
 import io.shardtide.workload.OutputType;
+import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.ShardScope;
+import io.shardtide.workload.TableConstraints;
 import io.shardtide.workload.TableKernel;
 import io.shardtide.workload.TableKernelBuilder;
 import io.shardtide.workload.TableSpec;
@@ -23,6 +25,7 @@ import io.shardtide.workload.TrainingPipeline;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -155,7 +158,8 @@ class ShardMemoryTest {
   /**
    * Ids of 8 bytes and ends of bags of 8, then 4, of each batch that was distributed; ids that are
    * sent three more times as a part has a quarter of the columns, once as rows are split; gradients
-   * of outputs; of a copy two gradients; small tensors.
+   * of outputs, which are more than the ids that are received before; of a copy two gradients;
+   * small tensors.
    */
   @Test
   void a_pipeline_has_several_batches_at_their_shards() {
@@ -165,16 +169,28 @@ class ShardMemoryTest {
         .isEqualTo(1_000 * row + 2_560 * 8 * 7 / 4 + 1_024 * 8 + 1_024 * 16 * 4 + 1_024);
     ClusterSpec sparseDist = with(TrainingPipeline.SPARSE_DIST);
     assertThat(bytes(shapes.ofColumns(16), ShardScope.DEVICE, sparseDist))
-        .isEqualTo(1_000 * row + 2_560 * 8 * 17 / 4 + 1_024 * 12 + 1_024 * 16 * 4 + 1_024);
+        .isEqualTo(1_000 * row + 2_560 * 8 * 14 / 4 + 1_024 * 12 + 1_024 * 16 * 4 + 1_024);
     assertThat(bytes(shapes.ofRows(16, 0.25), ShardScope.NODE, sparseDist))
-        .isEqualTo(250 * row + 640 * 8 * 29 / 4 + 1_024 * 12 + 1_024 * 16 * 4 + 1_024);
+        .isEqualTo(250 * row + 640 * 8 * 18 / 4 + 1_024 * 12 + 1_024 * 16 * 4 + 1_024);
     assertThat(bytes(shapes.ofCopy(16, 8), ShardScope.COPIES, sparseDist))
         .isEqualTo(1_000 * row + 128 * 8 + 2 * 1_000 * 16 * 4 + 1_024);
     assertThat(bytes(shapes.ofColumns(16), ShardScope.DEVICE, with(TrainingPipeline.PREFETCH)))
-        .isEqualTo(1_000 * row + 2_560 * 8 * 21 / 4 + 1_024 * 16 + 1_024 * 16 * 4 + 1_024);
+        .isEqualTo(1_000 * row + 2_560 * 8 * 18 / 4 + 1_024 * 16 + 1_024 * 16 * 4 + 1_024);
   }
 
-  /** 128 samples a device: 7 times 2.5 ids of 8 bytes and a length; 4 times 64 columns. */
+  /** Before there are outputs: a batch more that is received, and what is sent of a second one. */
+  @Test
+  void ids_that_are_received_count_where_outputs_have_fewer_bytes() {
+    ShardMemory narrow = new ShardMemory(1_000, 16, 10, 2_560, false, OptionalDouble.empty());
+    assertThat(narrow.tiers(TABLE, with(TrainingPipeline.SPARSE_DIST))[Tiers.DEVICE])
+        .isEqualTo(1_000 * (16 * 2 + 16 / 2 + 4) + 2_560 * 8 * (14 + 7) / 4 + 1_024 * 12 + 1_024);
+    TableSpec table = TableSpecBuilder.builder(TABLE).columns(4).poolingFactor(40).build();
+    assertThat(StepMemory.ofDevice(List.of(table), with(TrainingPipeline.SPARSE_DIST)))
+        .as("five batches, and one that copies look up")
+        .isEqualTo(6 * 128 * 324);
+  }
+
+  /** 128 samples a device: 2.5 ids of 8 bytes and a length for each batch; 4 times 64 columns. */
   @Test
   void a_pipeline_has_several_batches_before_they_are_distributed() {
     assertThat(StepMemory.ofDevice(List.of(TABLE), WITH_STEP)).isZero();
@@ -182,7 +198,14 @@ class ShardMemoryTest {
     assertThat(StepMemory.ofDevice(List.of(TABLE), with(TrainingPipeline.NONE)))
         .isEqualTo(2 * 128 * 24 + outputs);
     assertThat(StepMemory.ofDevice(List.of(TABLE, TABLE), with(TrainingPipeline.SPARSE_DIST)))
-        .isEqualTo(2 * (7 * 128 * 24 + outputs));
+        .isEqualTo(2 * (5 * 128 * 24 + outputs));
+    TableSpec whole =
+        TableSpecBuilder.builder(TABLE)
+            .constraints(new TableConstraints(Set.of(ShardKind.TABLE_WISE), 0, Optional.empty()))
+            .build();
+    assertThat(StepMemory.ofDevice(List.of(whole, whole), with(TrainingPipeline.SPARSE_DIST)))
+        .as("without copies, which would keep the ids as they were sent")
+        .isEqualTo(2 * (4 * 128 * 24 + outputs));
   }
 
   /** A quarter of the weights, 4 bytes a row and 16 a cached one; row-wise state is not cached. */

@@ -91,6 +91,7 @@ final class JsonRecords {
         "name rows columns poolingFactor");
     strict(new ClusterSpec(1, 1, 1, 1, "-"), "devices memoryBytesPerDevice batchSize hardware");
     strict(new WorkloadSpec("-", Optional.empty(), List.of()), "task");
+    strict(PublishedFigure.DEFAULTS, "what quantity card scope source");
     strict(new PoolNode("-", ""), "name");
     strict(new PoolSpec.Links(0, 0, List.of(), List.of(), List.of()), "");
     strict(new PoolSpec.RackLink("-", "-", 1), "rack otherRack gigabytesPerSecond");

@@ -51,7 +51,7 @@ class FeasibilityTest {
   }
 
   /**
-   * 4 samples a device, with one lookup: (4 + 3) x 4 x 12 bytes of batches, 4 x 4 x 16 of outputs.
+   * 4 samples a device, with one lookup: (3 + 2) x 4 x 12 bytes of batches, 4 x 4 x 16 of outputs.
    */
   @Test
   void what_a_step_needs_whatever_the_shards_are_is_not_there_for_shards() {
@@ -60,19 +60,19 @@ class FeasibilityTest {
             .batchSize(8)
             .countsStepMemory(true)
             .pipeline(Optional.of(TrainingPipeline.SPARSE_DIST))
-            .memoryBytesPerDevice(1_600 + 592)
+            .memoryBytesPerDevice(1_600 + 496)
             .build();
     assertThat(refute(List.of(table("a", 100)), training)).isNull();
     assertThat(refute(List.of(table("a", 101)), training).bytesShort()).isEqualTo(16);
     Shortfall none =
         refute(
             List.of(table("a", 1)),
-            ClusterSpecBuilder.builder(training).memoryBytesPerDevice(592).build());
+            ClusterSpecBuilder.builder(training).memoryBytesPerDevice(496).build());
     assertThat(none.bytesShort()).isEqualTo(1);
     assertThat(none.message())
         .isEqualTo(
-            "Without any shards, a device needs 592 B for the batches of a step and the outputs of"
-                + " its samples, and has 592 B. Maybe use fewer samples in a batch");
+            "Without any shards, a device needs 496 B for the batches of a step and the outputs of"
+                + " its samples, and has 496 B. Maybe use fewer samples in a batch");
   }
 
   @Test
