@@ -9,15 +9,20 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shardtide import command
 from shardtide.arguments import replacing
 from shardtide.optimizers import DEFAULT, OPTIMIZERS, optimizer_name, supported
+
+if TYPE_CHECKING:
+    from shardtide.train.ranks import Ranks
+
+T = TypeVar("T")
 
 DEFAULT_BATCH_SIZES = {
     "cuda": [4_096, 8_192, 16_384, 32_768, 65_536, 131_072],
@@ -105,15 +110,9 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         "unpooled": arguments.unpooled,
         "limits": asdict(limits_of(least_free, device.type, host_bytes)),
     }
-    folder, problem = None, None
-    if ranks.rank == 0:
-        try:
-            folder = SampleFolder(arguments.out, options)
-        except (ValueError, OSError) as e:
-            problem = str(e)
-    problem, limits = ranks.from_first((problem, asdict(folder.limits) if folder else None)) or (None, None)
-    if problem or limits is None:
-        raise ValueError(problem if ranks.rank == 0 else "rank 0 ended")
+    folder = _on_first(ranks, lambda: SampleFolder(arguments.out, options), ValueError)
+    limits = ranks.from_first(folder.limits if folder else None)
+    assert limits is not None
     run: dict[str, Any] = {
         **described,
         "begin": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -127,19 +126,11 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         # Written first: a killed run leaves the options, without which it cannot be continued.
         folder.write_info(run, not_covered)
         folder.write_tables(tables)
-    design = Design(
-        arguments.seed,
-        tables,
-        options["batchSizes"],
-        options["clusters"],
-        groups,
-        MOST_BYTES[device.type],
-        arguments.optimizers,
-        arguments.cached,
-        arguments.unpooled,
-    )
+    shares = arguments.cached, arguments.unpooled
+    sizes = options["batchSizes"], options["clusters"], groups, MOST_BYTES[device.type]
+    design = Design(arguments.seed, tables, *sizes, arguments.optimizers, *shares)
     try:
-        meter = Meter(device, Limits(**limits), options["operator"])
+        meter = Meter(device, limits, operator)
         run["copyGigabytesPerSecond"] = meter.copy_gigabytes_per_second()
         collectives = CollectiveMeter(ranks, groups, device, design.most_bytes) if groups else None
         Collector(design, ranks, meter, collectives, folder).run(arguments.minutes * 60, arguments.samples)
@@ -150,6 +141,20 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         if folder:
             folder.write_info(run, not_covered)
             print("\n".join(_summary(arguments.out, folder.compute, run, device.type)), file=sys.stderr)
+
+
+def _on_first(ranks: Ranks, make: Callable[[], T], error: type[Exception]) -> T | None:
+    """Returns what rank 0 makes, None on the others; if it fails, all raise the error."""
+    made, problem = None, None
+    if ranks.rank == 0:
+        try:
+            made = make()
+        except (ValueError, OSError) as e:
+            problem = str(e)
+    problem = ranks.from_first(problem)
+    if problem:
+        raise error(problem if ranks.rank == 0 else "rank 0 ended")
+    return made
 
 
 def _host_bytes(arguments: argparse.Namespace, size: int) -> int:
@@ -180,27 +185,22 @@ def _summary(out: Path, samples: Any, run: dict[str, Any], device_type: str) -> 
             f"warning: {samples.not_queued:,} samples are marked \"queued\":false: the host launched too slowly, or the"
             " operator waits for the GPU; their times include pauses"
         )
-    skipped = samples.skipped
-    if skipped:
-        sample, why = next(iter(skipped.items()))
-        lines.append(f"{len(skipped):,} sets could not be measured and were skipped, the first one, {sample}: {why}")
+    for sample, why in list(samples.skipped.items())[:1]:
+        count = len(samples.skipped)
+        lines.append(f"{count:,} sets could not be measured and were skipped, the first one, {sample}: {why}")
     return lines
 
 
 def _checked_operator(name: str, optimizers: Sequence[str], device: Any) -> str:
-    """Returns the operator `fbgemm` or `embedding_bag`.
-
-    ValueError: it is not installed, or lacks an optimizer
-    """
+    """Returns the operator `fbgemm` or `embedding_bag`. ValueError: it is not installed, or lacks an optimizer"""
     from shardtide.collect import machine
 
     operator = machine.operator_of(name)
     known = supported(operator, device.type)
     for optimizer in optimizers:
         if optimizer not in known:
-            raise ValueError(
-                f"operator {operator} has no optimizer {optimizer} on {device.type}; expected {', '.join(known)}"
-            )
+            has = f"operator {operator} has no optimizer {optimizer} on {device.type}"
+            raise ValueError(f"{has}; expected {', '.join(known)}")
     return operator
 
 
@@ -212,16 +212,16 @@ def _measure_links(arguments: argparse.Namespace, device: Any, size: int) -> Non
     names = ranks.gather(arguments.node)
     links.check_nodes(names)
     with contextlib.ExitStack() as stack:
-        part, problem = None, None
-        if ranks.rank == 0:
+
+        def opened() -> Path:
+            part = stack.enter_context(replacing(arguments.out))
             try:
-                part = stack.enter_context(replacing(arguments.out))
                 part.write_text("")
             except OSError as e:
-                problem = f"{arguments.out} cannot be written: {e.strerror}"
-        problem = ranks.from_first(problem)
-        if problem:
-            raise OSError(problem if ranks.rank == 0 else "rank 0 ended")
+                raise OSError(f"{arguments.out} cannot be written: {e.strerror}") from None
+            return part
+
+        part = _on_first(ranks, opened, OSError)
         meter = links.LinkMeter(ranks, device, (arguments.mib or links.MIB[device.type]) * 2**20)
         speeds = links.measure_links(ranks, meter, names, arguments.at_once)
         if part:
@@ -323,17 +323,14 @@ def _add_plans(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--workloads", type=Path, required=True, metavar="F", help="workloads, one a line")
     plans = "files of plans of these workloads, one a line"
-    add("--plans", type=_paths, required=True, metavar="A,B,...", help=plans)
+    paths = command.checked(lambda text: [Path(name) for name in text.split(",")])
+    add("--plans", type=paths, required=True, metavar="A,B,...", help=plans)
     add("--out", type=Path, required=True, metavar="DIR", help="folder of the results, new or empty")
     optimizer = f"of tables that name none: {', '.join(OPTIMIZERS)} (default: {DEFAULT})"
     add("--optimizer", type=command.checked(optimizer_name), metavar="NAME", default=DEFAULT, help=optimizer)
     add("--seed", type=int, default=0, help="of the ids (default: 0)")
     _add_device(parser)
     _add_operator(parser)
-
-
-def _paths(text: str) -> list[Path]:
-    return [Path(name) for name in text.split(",")]
 
 
 def _add_links(parser: argparse.ArgumentParser) -> None:
@@ -365,10 +362,8 @@ def _add_operator(parser: argparse.ArgumentParser) -> None:
     add("--operator", choices=("auto", "fbgemm", "embedding_bag"), default="auto", help=operator)
     memory = "memory for samples on a device (default: what is free; of a CPU less)"
     add("--memory-mib", type=command.positive(int), help=memory)
-    host_memory = (
-        "host memory for cached tables of a device (default: a quarter of what is free, at most 32 GiB, divided among"
-        " the devices of the node)"
-    )
+    host_memory = "host memory for cached tables of a device (default: a quarter of what is free, at most 32 GiB, divided"
+    host_memory += " among the devices of the node)"
     add("--host-memory-mib", type=command.positive(int), help=host_memory)
     add("--hardware", metavar="NAME", help="name of the hardware, for run-info.json")
 

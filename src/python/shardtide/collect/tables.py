@@ -84,9 +84,7 @@ class GivenTable:
     Between two of the ranks that the distribution names, the density is a power of the rank that continues what is on
     both sides.
 
-    rows, pooling_factor: as of Table
     access_cdf: shares of the lookups that fall on the 1, 4, 16, ... most used rows while these are not all, then 1
-    ValueError: it is no such distribution
     """
 
     def __init__(self, rows: int, pooling_factor: float, access_cdf: Sequence[float]):
@@ -115,10 +113,7 @@ class GivenTable:
         return self._shares[i - 1] + (self._shares[i] - self._shares[i - 1]) * part
 
     def rank(self, uniform: Any) -> Any:
-        """Returns the positions in order of use, as fractions, below which these shares of the lookups fall.
-
-        uniform: a tensor of float64 from 0 to 1
-        """
+        """As of Table; uniform is not overwritten."""
         import torch
 
         tensors = (torch.tensor(numbers, dtype=torch.float64) for numbers in (self._ends, self._shares, self._flatness))
