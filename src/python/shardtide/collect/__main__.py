@@ -172,14 +172,11 @@ def _summary(out: Path, samples: Any, run: dict[str, Any], device_type: str) -> 
     difference = noise["medianRelativeDifference"] if noise else 0.0
     lines = [f"samples are in {out}" + (f"; measured again, they differ by {difference:.1%}" if noise else "")]
     if device_type == "cuda" and difference > MOST_NOISE_OF_GPU:
-        lines.append(
-            f"warning: that is more than {MOST_NOISE_OF_GPU:.0%}; do other programs use this GPU? nvidia-smi lists them"
-        )
+        doubt = "do other programs use this GPU? nvidia-smi lists them"
+        lines.append(f"warning: that is more than {MOST_NOISE_OF_GPU:.0%}; {doubt}")
     if run["throttled"]:
-        lines.append(
-            f"warning: the GPU lowers its clocks because of {', '.join(run['throttled'])}; samples are slower than those"
-            " of a GPU that is cooled well and has its power"
-        )
+        lowers = f"warning: the GPU lowers its clocks because of {', '.join(run['throttled'])}"
+        lines.append(f"{lowers}; samples are slower than those of a GPU that is cooled well and has its power")
     if samples.not_queued:
         lines.append(
             f"warning: {samples.not_queued:,} samples are marked \"queued\":false: the host launched too slowly, or the"
@@ -269,12 +266,11 @@ def _measure_plans(arguments: argparse.Namespace, device: Any, size: int) -> Non
 
 
 def _plan_line(line: dict[str, Any]) -> str:
+    of = f"{line['task']}, {line['plans']}"
     if "slowest_ms" not in line:
-        return f"{line['task']}, {line['plans']}: not measured: {line['reason']}"
-    return (
-        f"{line['task']}, {line['plans']}: slowest device {line['slowest_ms']:.3f} ms,"
-        f" all {len(line['forward_ms'])} {line['sum_ms']:.3f} ms"
-    )
+        return f"{of}: not measured: {line['reason']}"
+    everything = f"all {len(line['forward_ms'])} {line['sum_ms']:.3f} ms"
+    return f"{of}: slowest device {line['slowest_ms']:.3f} ms, {everything}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -285,23 +281,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "torchrun --nproc-per-node N -m shardtide.collect --out DIR measures on N devices."
     # How long ranks wait for each other: in a round, the fastest for the slowest.
     parser.set_defaults(measure=_measure, timeout=600.0, interrupted="; the same command continues")
-    add = parser.add_argument
+    add, count = parser.add_argument, command.positive(int)
     add("--out", type=Path, metavar="DIR", help="folder of the samples")
     add("--minutes", type=command.positive(float), default=15.0, help="how long to measure (default: 15)")
-    samples = "end at this many computations, earlier included"
-    add("--samples", type=command.positive(int), default=sys.maxsize, help=samples)
+    add("--samples", type=count, default=sys.maxsize, help="end at this many computations, earlier included")
     add("--seed", type=int, default=0, help="of tables, shards, ids and collectives (default: 0)")
     batch_sizes = "global batch sizes (default: powers of 2, 4096 to 131072 on a GPU, 256 to 4096 on a CPU)"
-    add("--batch-sizes", type=command.positive(int), nargs="+", metavar="B", help=batch_sizes)
+    add("--batch-sizes", type=count, nargs="+", metavar="B", help=batch_sizes)
     clusters = "numbers of devices to plan for, by which rows are split (default: powers of 2, 2 to 128)"
-    add("--clusters", type=command.positive(int), nargs="+", metavar="N", default=DEFAULT_CLUSTERS, help=clusters)
+    add("--clusters", type=count, nargs="+", metavar="N", default=DEFAULT_CLUSTERS, help=clusters)
     optimizers = f"of the sets, each of which has one: {', '.join(OPTIMIZERS)} (default: {DEFAULT})"
-    optimizer = command.checked(optimizer_name)
+    optimizer, share = command.checked(optimizer_name), command.checked(_share)
     add("--optimizers", type=optimizer, nargs="+", metavar="NAME", default=[DEFAULT], help=optimizers)
     unpooled = "share of the sets whose tables are unpooled, an output for each lookup, with FBGEMM (default: 0)"
-    add("--unpooled", type=command.checked(_share), default=0.0, metavar="SHARE", help=unpooled)
+    add("--unpooled", type=share, default=0.0, metavar="SHARE", help=unpooled)
     cached = "share of the sets that have shards with rows in host memory and a cache of them, on a GPU (default: 0)"
-    add("--cached", type=command.checked(_share), default=0.0, metavar="SHARE", help=cached)
+    add("--cached", type=share, default=0.0, metavar="SHARE", help=cached)
     add("--tables", type=command.checked(_tables), default=1_000, help="how many tables to draw (default: 1000)")
     _add_device(parser)
     _add_operator(parser)
@@ -322,8 +317,7 @@ def _add_plans(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(measure=_measure_plans, interrupted="; what was measured is written")
     add = parser.add_argument
     add("--workloads", type=Path, required=True, metavar="F", help="workloads, one a line")
-    plans = "files of plans of these workloads, one a line"
-    paths = command.checked(lambda text: [Path(name) for name in text.split(",")])
+    paths, plans = (lambda text: [Path(name) for name in text.split(",")]), "files of their plans, one a line"
     add("--plans", type=paths, required=True, metavar="A,B,...", help=plans)
     add("--out", type=Path, required=True, metavar="DIR", help="folder of the results, new or empty")
     optimizer = f"of tables that name none: {', '.join(OPTIMIZERS)} (default: {DEFAULT})"

@@ -66,8 +66,7 @@ class Times:
     is_queued: whether all was launched before a GPU began with it, so that the other times have no pauses in them
     prefetch_ms: the part of forward_ms in which caches look up what they lack, fetch it, and write back what leaves;
         None without caches
-    cache: of a mean step, the lookups of cached shards, distinct rows, rows that caches lacked, and those of them that
-        found no place; counted before the steps that are timed; empty without caches
+    cache: of a mean step before those that are timed, counts as EmbeddingBags.cache_counts(); empty without caches
     """
 
     forward_ms: float
@@ -161,7 +160,7 @@ class Meter:
             watch = Stopwatch(self._device)
             self._flushed[half:].copy_(self._flushed[:half])
             watch.lap()
-            laps.append(watch.laps_ms()[0])
+            laps += watch.laps_ms()
         return round(2 * half / statistics.median(laps[WARM_UPS:]) / 1e6, 1)
 
     @property
@@ -324,7 +323,7 @@ def limits_of(free_bytes: int, device_type: str, host_bytes: int = 0) -> Limits:
     return Limits(rows * WEIGHT_BYTES_PER_ROW, rows, elements, host_bytes)
 
 
-def _inputs(table: AnyTable, shard: Shard, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def _inputs(table: AnyTable, shard: Shard, generator: torch.Generator) -> Bags:
     lookups = shard.lookups(table)
     ids = draw_ids(table, lookups, shard.devices, generator)
     return ids, draw_offsets(table, shard.samples, lookups, shard.devices, generator)

@@ -41,11 +41,9 @@ def is_held_back(index: int) -> bool:
 
 
 class Samples:
-    """The samples of one kind in a folder, in the order of measuring.
+    """The samples of one kind, compute or collectives, in a folder, in the order of measuring.
 
-    kind: compute or collectives, the name of the files
-    repeats: lines of what was measured again
-    skipped: lines of what could not be measured; then why, by sample
+    repeats, skipped: lines of what was measured again, and of what could not be; then why, by sample
     not_queued: of how many samples a GPU may have waited for launches
     """
 

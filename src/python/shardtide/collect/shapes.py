@@ -210,11 +210,8 @@ def draw_shards(
 
 @dataclass(frozen=True)
 class _Mix:
-    """What the shards of a set have in common.
+    """What the shards of a set have in common: counts and widths, any if they are 0 or empty, and shares of shards.
 
-    count: of shards, if all of them fit; 0 for any of a small set
-    widths: numbers of columns; empty for any
-    half: share of the shards that are float16
     copied: share of copies among shards of tables that may be copied
     most_copied_elements: of such a table
     """
@@ -245,11 +242,8 @@ def _draw_shard(
     if draw.random() < mix.copied and may_be_copied:
         return Shard(table, columns, max(1, batch_size // devices), 1, True, size, optimizer)
     kind = draw.random()
-    split = 1  # table_wise, column_wise
-    if kind > 0.83:  # row_wise
-        split = devices
-    elif kind > 0.66:  # table_row_wise, grid_shard
-        split = min(devices, DEVICES_PER_NODE)
+    # row_wise; table_row_wise and grid_shard; table_wise and column_wise
+    split = devices if kind > 0.83 else min(devices, DEVICES_PER_NODE) if kind > 0.66 else 1
     return Shard(table, columns, batch_size, split, False, size, optimizer)
 
 

@@ -136,12 +136,11 @@ class GivenTable:
         density = [(of - before) / (end - begin) for begin, end, before, of in ranges]
         centre = [math.sqrt(max(begin, 0.5) * end) for begin, end, _, _ in ranges]
         found = [1.0]
-        for i in range(1, len(ranges)):
-            low, high = i - 1, min(i + 1, len(ranges) - 1)
-            if min(density[low], density[high]) <= 0:
-                found.append(1.0)
-                continue
-            exponent = math.log(density[low] / density[high]) / math.log(centre[high] / centre[low])
+        for low in range(len(ranges) - 1):
+            high = min(low + 2, len(ranges) - 1)
+            exponent = 0.0
+            if min(density[low], density[high]) > 0:
+                exponent = math.log(density[low] / density[high]) / math.log(centre[high] / centre[low])
             flatness = 1 - min(2.0, max(0.0, exponent))
             found.append(flatness if abs(flatness) > LEAST_FLATNESS else LEAST_FLATNESS)
         return found

@@ -46,8 +46,6 @@ class TrainerReports(Closing):
     fills, and tries again while Kafka or the registry is away. Each kind has a buffer of its own: where it is full, the
     oldest report is dropped, logged and counted.
 
-    log: a shardtide.log.Log
-    workload: the workload that is trained
     source: who reports, shown to people
     run: name of this run of the trainer; steps count within a run. Use another one after each start
     capacity: reports of each kind that wait at most, at least 1

@@ -207,11 +207,8 @@ def _parameters(model: Any) -> dict[str, Any]:
     """Returns tensors by name; of sharded tables, the shards of this rank."""
     import torch
 
-    return {
-        f"model.{name}": tensor
-        for name, tensor in model.state_dict().items()
-        if isinstance(tensor, torch.Tensor) or hasattr(tensor, "local_shards")
-    }
+    found = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+    return {name: of for name, of in found.items() if isinstance(of, torch.Tensor) or hasattr(of, "local_shards")}
 
 
 def _fused_states(model: Any) -> dict[str, Any]:

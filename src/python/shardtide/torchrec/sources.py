@@ -210,10 +210,9 @@ class ProgramSource:
             raise PlanRefused(f"{' '.join(command[:3])} ended with status {status}: {said}")
 
     def _found(self) -> str:
-        name = "shardtide" if self._program is None else str(self._program)
-        found = shutil.which(name)
+        found = shutil.which("shardtide" if self._program is None else str(self._program))
         if found is None:
-            where = "on the PATH" if self._program is None else f"at {name}, or it cannot be executed"
+            where = "on the PATH" if self._program is None else f"at {self._program}, or it cannot be executed"
             raise FileNotFoundError(
                 f"There is no program shardtide {where}. Unpack a release of Shardtide, which needs a JDK 17, and put"
                 " its bin on the PATH; or name the one of a checkout: ProgramSource('/path/to/shardtide/shardtide')"
@@ -285,14 +284,14 @@ def plan_of_line(line: dict[str, Any], source: str) -> dict[str, Any]:
     """Returns a line of a file of plans as a description, or as a ShardingPlan record with the fields that matter."""
     if line.get("feasible") is False:
         raise PlanRefused(f"Workload {line.get('task')} has no plan: {line.get('reason', 'it does not fit')}")
-    if "plan" in line:
-        if "world_size" not in line:
-            raise ValueError(f"{source} has no world_size; shardtide-py convert writes such lines")
-        return line
-    if "tables" not in line:
+    if "plan" not in line and "tables" not in line:
         raise ValueError(f"{source} must have plan or tables, got {', '.join(line) or 'nothing'}")
     if "world_size" not in line:
-        raise ValueError(f"{source} has no world_size; write the file again with this version of ./shardtide plan")
+        remedy = "write the file again with this version of ./shardtide plan"
+        remedy = "shardtide-py convert writes such lines" if "plan" in line else remedy
+        raise ValueError(f"{source} has no world_size; {remedy}")
+    if "plan" in line:
+        return line
     return {
         **plan_record(line).record,
         "planId": str(line.get("task")),

@@ -59,10 +59,8 @@ class PlanFollower(Closing):
     background. While Kafka is away, the job keeps its plan, and reports wait in a bounded buffer (TrainerReports).
 
     log: a shardtide.log.Log on rank 0; None on all others
-    workload: the workload that is trained
     meter: what report() reports; None if the program measures by itself
-    source: who reports, shown to people
-    capacity: reports of each kind that wait at most while Kafka is away
+    source, capacity: as of TrainerReports
     timeout_seconds: how long ranks wait for each other
 
     running: the ShardingPlan that runs, a dict with the fields of avro/ShardingPlan.avsc; empty before start(). While

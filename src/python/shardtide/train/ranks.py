@@ -27,8 +27,6 @@ class Ranks:
     method that sends messages is called on all ranks, in the same order. RankLost on the other ranks if one does not.
 
     timeout_seconds: how long ranks wait for each other
-    rank: of this process, from 0
-    size: number of ranks
     """
 
     def __init__(self, timeout_seconds: float = 60.0):
