@@ -167,10 +167,8 @@ class _Partition:
         gains: dict[str, float] = collections.defaultdict(float)
         for explanation in self._plan["explanations"]:
             gains[explanation["table"]] += max(0.0, explanation["gainMs"])
-        per_byte = {
-            table: gains[table] / max(1, sum(self._moves[m]["bytes"] for m in moves)) for table, moves in by_table.items()
-        }
-        return sorted(by_table, key=lambda table: -per_byte[table])
+        sizes = {table: max(1, sum(self._moves[m]["bytes"] for m in moves)) for table, moves in by_table.items()}
+        return sorted(by_table, key=lambda table: -gains[table] / sizes[table])
 
     def _find_leaving(self) -> None:
         self._leaving: list[list[int]] = [[] for _ in range(self._ranks)]
@@ -206,11 +204,8 @@ class _Partition:
         return tables
 
     def _may_move(self, moves: list[int]) -> bool:
-        return all(
-            self._has_room(device) or self._first_leaving[device] > self._arrives[m]
-            for m in moves
-            for device in self._receivers(self._moves[m])
-        )
+        arrivals = ((m, device) for m in moves for device in self._receivers(self._moves[m]))
+        return all(self._has_room(device) or self._first_leaving[device] > self._arrives[m] for m, device in arrivals)
 
     def _has_room(self, device: int) -> bool:
         holds = self._costs[self._position(device)]["memoryBytes"]
@@ -232,13 +227,12 @@ class _Partition:
         to_follow = collections.deque(tables)
         while to_follow:
             for m in self._open[to_follow.popleft()]:
-                for device in self._receivers(self._moves[m]):
-                    if not self._has_room(device):
-                        for before in self._leaving[device]:
-                            table = self._moves[before]["table"]
-                            if self._departs[before] < self._arrives[m] and table not in together:
-                                together[table] = None
-                                to_follow.append(table)
+                full = [device for device in self._receivers(self._moves[m]) if not self._has_room(device)]
+                for before in (before for device in full for before in self._leaving[device]):
+                    table = self._moves[before]["table"]
+                    if self._departs[before] < self._arrives[m] and table not in together:
+                        together[table] = None
+                        to_follow.append(table)
         steps = [step for step in self._order if self._moves[step["move"]]["table"] in together]
         return self._stopped_steps(list(together), steps)
 

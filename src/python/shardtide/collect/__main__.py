@@ -182,9 +182,10 @@ def _summary(out: Path, samples: Any, run: dict[str, Any], device_type: str) -> 
             f"warning: {samples.not_queued:,} samples are marked \"queued\":false: the host launched too slowly, or the"
             " operator waits for the GPU; their times include pauses"
         )
-    for sample, why in list(samples.skipped.items())[:1]:
-        count = len(samples.skipped)
-        lines.append(f"{count:,} sets could not be measured and were skipped, the first one, {sample}: {why}")
+    skipped = samples.skipped
+    if skipped:
+        sample, why = next(iter(skipped.items()))
+        lines.append(f"{len(skipped):,} sets could not be measured and were skipped, the first one, {sample}: {why}")
     return lines
 
 

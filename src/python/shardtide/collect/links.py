@@ -7,8 +7,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 import torch.distributed as distributed
@@ -36,8 +35,7 @@ ONE_WAY = 0.2
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class LinkSpeed:
+class LinkSpeed(NamedTuple):
     """Bandwidth from the first to the second node, and back, while both send, in 10^9 bytes a second."""
 
     there: float

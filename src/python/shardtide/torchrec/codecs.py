@@ -109,7 +109,6 @@ def check(scope: str, direction: str, name: str, device: str) -> None:
     kind = "row_wise" if scope in _ROW_SCOPES else "table_wise"
     known = [codec for codec in CODECS if can_send(codec, kind, device)]
     if name not in known:
-        raise ValueError(
-            f"The {direction} collectives of scope {scope} have codec {name}, which TorchRec does not send there on"
-            f" {device}; must be one of {', '.join(known)}: plan again without codec {name}"
-        )
+        has = f"The {direction} collectives of scope {scope} have codec {name}"
+        must = f"must be one of {', '.join(known)}: plan again without codec {name}"
+        raise ValueError(f"{has}, which TorchRec does not send there on {device}; {must}")

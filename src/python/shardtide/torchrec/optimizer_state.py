@@ -162,13 +162,10 @@ class Part(NamedTuple):
 
 def common_columns(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
     """Yields each range of columns that shards before and after have in common, in the order of the lists."""
-    olds, news = (
-        [(first, first + shard["shard_sizes"][1]) for shard in shards for first in (shard["shard_offsets"][1],)]
-        for shards in (before, after)
-    )
-    for i, old in enumerate(olds):
-        for j, new in enumerate(news):
-            start, end = max(old[0], new[0]), min(old[1], new[1])
+    for i, old in enumerate(before):
+        for j, new in enumerate(after):
+            start = max(shard["shard_offsets"][1] for shard in (old, new))
+            end = min(shard["shard_offsets"][1] + shard["shard_sizes"][1] for shard in (old, new))
             if start < end:
                 yield Part(i, j, start, end)
 
@@ -207,21 +204,23 @@ def move(
     operations, received = [], []
     for part in common_columns(before["shards"], after["shards"]):
         source, destination = before["ranks"][part.old], after["ranks"][part.new]
+        shard = after["shards"][part.new]
         if source == rank:
             value = old[own_old.index(part.old)]
             if not by_row:
                 first = before["shards"][part.old]["shard_offsets"][1]
                 # Neither NCCL nor gloo sends what is not contiguous.
                 value = value[:, part.start - first : part.end - first].contiguous()
-            if destination != rank:
+            if destination == rank:
+                add_part(part, value, new[own_new.index(part.new)], shard)
+            else:
                 operations.append(dist.P2POp(dist.isend, value, destination, group))
-        if destination == rank:
+        elif destination == rank:
             target = new[own_new.index(part.new)]
-            if source != rank:
-                size = target.shape if by_row else (target.shape[0], part.end - part.start)
-                value = torch.empty(size, dtype=target.dtype, device=target.device)
-                operations.append(dist.P2POp(dist.irecv, value, source, group))
-            received.append((part, value, target, after["shards"][part.new]))
+            size = target.shape if by_row else (target.shape[0], part.end - part.start)
+            value = torch.empty(size, dtype=target.dtype, device=target.device)
+            operations.append(dist.P2POp(dist.irecv, value, source, group))
+            received.append((part, value, target, shard))
     for work in dist.batch_isend_irecv(operations) if operations else ():
         work.wait()
     for part, value, target, shard in received:

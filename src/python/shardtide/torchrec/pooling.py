@@ -26,7 +26,7 @@ _DIVIDED_TOGETHER = ("row_wise", "table_row_wise")
 
 
 def mean_kinds(table: str, kinds: Any = ()) -> list[str]:
-    """Returns the kinds of shards that a MEAN table may have, of those that the user allows, if any; ValueError if none."""
+    """Returns the kinds of shards that a MEAN table may have, of those that are allowed, if any; ValueError if none."""
     wanted = texts(kinds, f"kinds of table {table}", "kinds of shards")
     found = [kind for kind in MEAN_KINDS if not wanted or kind in wanted]
     if not found:

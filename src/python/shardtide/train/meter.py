@@ -34,10 +34,9 @@ class StepCosts(NamedTuple):
     @property
     def ms(self) -> float:
         """A step's cost, as plans count it: max of computation and backward collectives, plus max of forward ones."""
-        forward = [
-            sum(c["ms"][i] for c in self.collectives if c["direction"] == "forward") for i in range(len(self.devices))
-        ]
-        return max(d["computeMs"] + d["backwardCommMs"] for d in self.devices) + max(forward)
+        forward = [of["ms"] for of in self.collectives if of["direction"] == "forward"]
+        most = max(sum(ms[i] for ms in forward) for i in range(len(self.devices)))
+        return most + max(device["computeMs"] + device["backwardCommMs"] for device in self.devices)
 
 
 class _Span(NamedTuple):
