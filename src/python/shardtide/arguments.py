@@ -28,11 +28,7 @@ def plain(value: Any) -> Any:
 
 
 def items(values: Any, name: str, of: str) -> list[Any]:
-    """Returns the items of a list, tuple or other iterable that is no text and no mapping.
-
-    name: of the argument
-    of: what the items are, for the message of the ValueError
-    """
+    """Returns the items of an iterable that is no text and no mapping. name, of: of the argument and what it has."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise ValueError(f"{name} must be a list of {of}, got {shown(values)}")
     return list(values)
@@ -81,10 +77,7 @@ def read_text(path: str | pathlib.Path) -> str:
 
 
 def read_json(path: str | pathlib.Path) -> Any:
-    """Returns the content of a JSON file.
-
-    ValueError, with the file's name, if it is not UTF-8 or not JSON, or an object has a name twice; OSError.
-    """
+    """Returns the content of a JSON file. ValueError, with its name, if it is not UTF-8 or JSON, or has a name twice."""
     return parse_json(read_text(path), str(path))
 
 

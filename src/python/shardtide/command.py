@@ -48,10 +48,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None, name: str | None = None) -> None:
-    """Runs a command with these arguments, those of the process unless given.
-
-    name: of the command; None: the first argument is
-    """
+    """Runs a command, the first argument unless it is named, with these arguments, those of the process unless given."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if name is None:
         parser = Parser("shardtide-py", epilog="shardtide-py COMMAND --help shows the options of a command.")

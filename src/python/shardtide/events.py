@@ -17,7 +17,6 @@ MOST_COUNTED = 2**50
 def workload_change(workload: str, changes: Sequence[dict[str, Any]], source: str) -> dict[str, Any]:
     """Returns a WorkloadChange of now, with an id of its own.
 
-    workload: whose tables or cluster change
     changes: with the fields of avro/WorkloadChange.avsc; they are applied together or not at all
     source: who publishes it, shown to people
 
@@ -37,7 +36,6 @@ def workload_change(workload: str, changes: Sequence[dict[str, Any]], source: st
 def table_resized(name: str, rows: int, reason: str = "") -> dict[str, Any]:
     """Returns the change that gives a hashed table other slots, and changes nothing else of it.
 
-    name: of a table of the workload that has storage
     rows: slots that it has from now on, 1 to 2^36; the planner checks the range
     reason: why, for people: plans tell it; at most 500 characters, none of them a control character
     """
@@ -45,10 +43,7 @@ def table_resized(name: str, rows: int, reason: str = "") -> dict[str, Any]:
 
 
 def check_distinct(event: Mapping[str, Any]) -> None:
-    """ValueError if two changes of an event are of one table, or of the cluster: the later one would undo the earlier.
-
-    It has the positions of both, and what differs. Changes that match no schema are left to Log.encode.
-    """
+    """ValueError if two changes of an event are of one table, or of the cluster: the later one would undo the earlier."""
     seen: dict[str, int] = {}
     changes = mapping(event, "change", "the fields of WorkloadChange").get("changes") or ()
     for place, change in enumerate(changes):
@@ -90,18 +85,15 @@ def _difference(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
         if kind in first and kind in second:
             return differences(first[kind], second[kind])
     # Said in this order, whichever comes first.
-    verbs = {"sets": "table", "resizes": "tableName", "drops": "name"}
-    found = [verb for verb, field in verbs.items() if field in first or field in second]
-    if len(found) > 1:
-        return f"one {found[0]} it, the other {found[1]} it"
-    return differences(first, second) if found == ["resizes"] else "both drop it"
+    verbs = {"table": "sets", "tableName": "resizes", "name": "drops"}
+    one, *other = [verb for field, verb in verbs.items() if field in first or field in second]
+    if other:
+        return f"one {one} it, the other {other[0]} it"
+    return differences(first, second) if one == "resizes" else "both drop it"
 
 
 def check_fills(tables: Sequence[Mapping[str, Any]]) -> None:
-    """Checks the tables of a report of fill, as far as their schema does not; ValueError names what is wrong.
-
-    Fields that are missing or of another type fail when the report is sent.
-    """
+    """Checks the tables of a report of fill, as far as their schema does not; ValueError names what is wrong."""
     if not tables:
         raise ValueError("tables must be at least one, got none")
     names: set[object] = set()

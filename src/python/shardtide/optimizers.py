@@ -52,13 +52,11 @@ _OTHER_NAMES = {
 
 
 def optimizer_name(optimizer: Any, what: str = "optimizer") -> str:
-    """Returns the name in OPTIMIZERS of an optimizer.
+    """Returns the name in OPTIMIZERS of an optimizer; ValueError if it has none, as PARTIAL_ROWWISE_LAMB.
 
     optimizer: one of OPTIMIZERS, FBGEMM's EmbOptimType or its name or value, or a class of torch.optim or torchrec.optim
         or its name
     what: what messages call it
-
-    ValueError if it is none of them. FBGEMM's other optimizers, such as PARTIAL_ROWWISE_LAMB, are not planned for.
     """
     name = optimizer.__name__ if isinstance(optimizer, type) else getattr(optimizer, "name", optimizer)
     found = _OTHER_NAMES.get(name.lower().replace("_", "")) if isinstance(name, str) else None

@@ -52,9 +52,8 @@ class MoveWave(NamedTuple):
 
 
 class MoveWaves(NamedTuple):
-    """The waves of a plan.
+    """The waves of a plan, in order; none if nothing moves.
 
-    waves: in their order; none if nothing moves
     step_ms: predicted step of the plan
     slowed_step_ms: the same while shards move: collectives wait for the device whose link moves share most
     """
@@ -89,17 +88,13 @@ def move_waves(
     stops.
 
     Waves are as few as memory and longest_ms allow, because each ends with a stop. Tables with the largest explained gain
-    per byte come first: their gain then begins first. Before them come tables with parts on devices that are gone,
-    without which no step can run.
+    per byte come first. Before them come tables with parts on devices that are gone, without which no step can run.
 
-    plan: a dict with the fields of avro/ShardingPlan.avsc
     link_share: share of each device's link that moves may take, sending and receiving alike; above 0 to 0.9
     usable_bytes_per_device: device memory for shards, of each device or, where memoryBytesByDevice of the cluster names
         some, one number for each rank: its memory less reservedMemoryBytesPerDevice; if it is None, devices count as
         having no more than the plan's fullest one needs
     longest_ms: how long the transfers of a wave may take, above 0; the moves of one table may take longer
-
-    ValueError if an argument is out of its range.
     """
     if not 0 < link_share <= MOST_LINK_SHARE:
         raise ValueError(f"link_share must be above 0 to {MOST_LINK_SHARE}, got {link_share}")
@@ -114,7 +109,6 @@ def _ranks(plan: ShardingPlan) -> int:
 
 
 def _usable_bytes(plan: ShardingPlan, given: int | Sequence[int] | None) -> list[int]:
-    """Returns the bytes of each rank that shards may use; ValueError if they are out of range, or of other ranks."""
     ranks = _ranks(plan)
     if given is None:
         return ranks * [max((cost["memoryBytes"] for cost in plan["deviceCosts"]), default=0)]
@@ -164,17 +158,17 @@ class _Partition:
             waves.append(self._finish(self._stopped(lost)))
         while self._open:
             tables = self._next()
-            waves.append(self._finish(self._yielding(tables) if tables else self._stopped([self._first_in_order()])))
+            in_order = (self._moves[step["move"]]["table"] for step in self._order)
+            stopped = [] if tables else [next(table for table in in_order if table in self._open)]
+            waves.append(self._finish(self._yielding(tables) if tables else self._stopped(stopped)))
         return MoveWaves(waves, self._plan["predictedMs"], self._slowed_step_ms)
 
     def _by_gain(self, by_table: dict[str, list[int]]) -> list[str]:
         gains: dict[str, float] = collections.defaultdict(float)
         for explanation in self._plan["explanations"]:
             gains[explanation["table"]] += max(0.0, explanation["gainMs"])
-        per_byte = {
-            table: gains[table] / max(1, sum(self._moves[m]["bytes"] for m in moves)) for table, moves in by_table.items()
-        }
-        return sorted(by_table, key=lambda table: -per_byte[table])
+        sizes = {table: max(1, sum(self._moves[m]["bytes"] for m in moves)) for table, moves in by_table.items()}
+        return sorted(by_table, key=lambda table: -gains[table] / sizes[table])
 
     def _find_leaving(self) -> None:
         self._leaving: list[list[int]] = [[] for _ in range(self._ranks)]
@@ -199,34 +193,29 @@ class _Partition:
     def _next(self) -> list[str]:
         """Returns the tables of the next wave that yields; none if full devices block one another."""
         tables: list[str] = []
-        load = _LinkLoad(self._ranks)
+        load = [0] * 2 * self._ranks
         for table, moves in self._open.items():
             if self._may_move(moves):
                 self._add(moves, load, 1)
-                if not tables or self._transfer_ms(load.busiest_bytes()) <= self._longest_ms:
+                if not tables or self._transfer_ms(load) <= self._longest_ms:
                     tables.append(table)
                 else:
                     self._add(moves, load, -1)
         return tables
 
     def _may_move(self, moves: list[int]) -> bool:
-        return all(
-            self._has_room(device) or self._first_leaving[device] > self._arrives[m]
-            for m in moves
-            for device in self._receivers(self._moves[m])
-        )
+        arrivals = ((m, device) for m in moves for device in self._receivers(self._moves[m]))
+        return all(self._has_room(device) or self._first_leaving[device] > self._arrives[m] for m, device in arrivals)
 
     def _has_room(self, device: int) -> bool:
-        """Returns whether a device has room for all that it will hold and has yet to send."""
         holds = self._costs[self._position(device)]["memoryBytes"]
         return bool(holds + self._leaving_bytes[device] <= self._usable_bytes[device])
 
     def _yielding(self, tables: list[str]) -> MoveWave:
         steps = [_direct(m) for m in sorted(m for table in tables for m in self._open[table])]
-        load = _LinkLoad(self._ranks)
-        for table in tables:
-            self._add(self._open[table], load, 1)
-        duration_ms = self._transfer_ms(load.busiest_bytes())
+        load = [0] * 2 * self._ranks
+        self._add([step["move"] for step in steps], load, 1)
+        duration_ms = self._transfer_ms(load)
         slow_ms = 0.0
         if self._slowed_step_ms > 0:
             slow_ms = duration_ms * (1 - self._plan["predictedMs"] / self._slowed_step_ms)
@@ -238,13 +227,12 @@ class _Partition:
         to_follow = collections.deque(tables)
         while to_follow:
             for m in self._open[to_follow.popleft()]:
-                for device in self._receivers(self._moves[m]):
-                    if not self._has_room(device):
-                        for before in self._leaving[device]:
-                            table = self._moves[before]["table"]
-                            if self._departs[before] < self._arrives[m] and table not in together:
-                                together[table] = None
-                                to_follow.append(table)
+                full = [device for device in self._receivers(self._moves[m]) if not self._has_room(device)]
+                for before in (before for device in full for before in self._leaving[device]):
+                    table = self._moves[before]["table"]
+                    if self._departs[before] < self._arrives[m] and table not in together:
+                        together[table] = None
+                        to_follow.append(table)
         steps = [step for step in self._order if self._moves[step["move"]]["table"] in together]
         return self._stopped_steps(list(together), steps)
 
@@ -253,29 +241,23 @@ class _Partition:
         duration_ms = self._bytes(steps) / (self._gigabytes_per_second() * BYTES_PER_MS)
         return MoveWave(tables, steps, self._bytes(steps), True, duration_ms, duration_ms + self._stop_ms(steps))
 
-    def _first_in_order(self) -> str:
-        tables = (self._moves[step["move"]]["table"] for step in self._order)
-        return next(table for table in tables if table in self._open)
-
-    def _add(self, moves: list[int], load: _LinkLoad, sign: int) -> None:
+    def _add(self, moves: list[int], load: list[int], sign: int) -> None:
+        """Adds moves to what each rank sends, and after that what each receives."""
         for m in moves:
             move = self._moves[m]
             receivers = self._receivers(move)
             if not self._is_gone(move):
                 # Of copies that all devices have, the first one sends.
-                load.sent[max(0, move["fromDevice"])] += sign * move["bytes"]
+                load[max(0, move["fromDevice"])] += sign * move["bytes"]
             for device in receivers:
-                load.received[device] += sign * (move["bytes"] // len(receivers))
+                load[self._ranks + device] += sign * (move["bytes"] // len(receivers))
 
     def _receivers(self, move: Move) -> list[int]:
         if move["toDevice"] != EVERY_DEVICE:
             return [move["toDevice"]]
         source = move["fromDevice"]
-        return [
-            device
-            for device in range(self._ranks)
-            if device != source and self._group(device) == self._group(source)
-        ]
+        others = (device for device in range(self._ranks) if device != source)
+        return [device for device in others if self._group(device) == self._group(source)]
 
     def _group(self, rank: int) -> int:
         if self._groups == 1:
@@ -288,8 +270,9 @@ class _Partition:
     def _gigabytes_per_second(self) -> float:
         return float(self._plan["settings"]["moveGigabytesPerSecond"])
 
-    def _transfer_ms(self, transferred: int) -> float:
-        return transferred / (self._link_share * self._gigabytes_per_second() * BYTES_PER_MS)
+    def _transfer_ms(self, load: list[int]) -> float:
+        """Returns how long the device takes that sends or receives most, in one direction."""
+        return max(load, default=0) / (self._link_share * self._gigabytes_per_second() * BYTES_PER_MS)
 
     def _stop_ms(self, steps: list[MoveStep]) -> float:
         """Returns how long training stops while the shards of a wave change places."""
@@ -305,22 +288,11 @@ class _Partition:
         starts = [cost["computeMs"] + cost["backwardCommMs"] for cost in self._costs]
         last_start_ms = max(starts, default=0.0)
         slowed_start_ms = max((cost["computeMs"] + cost["backwardCommMs"] * times for cost in self._costs), default=0.0)
-        forward_ms = 0.0
-        for cost, start in zip(self._costs, starts):
-            idle_ms = last_start_ms - start
-            forward_ms = max(forward_ms, cost["forwardCommMs"] - idle_ms)
-        slowed_ms = slowed_start_ms + (forward_ms + self._synchronization_ms) * times
+        forward = [cost["forwardCommMs"] - (last_start_ms - start) for cost, start in zip(self._costs, starts)]
+        slowed_ms = slowed_start_ms + (max(0.0, *forward) + self._synchronization_ms) * times
         return float(max(self._plan["predictedMs"], slowed_ms))
 
 
-class _LinkLoad:
-    def __init__(self, devices: int):
-        self.sent = [0] * devices
-        self.received = [0] * devices
-
-    def busiest_bytes(self) -> int:
-        """Returns what the device that sends or receives most does, in one direction."""
-        return max(max(self.sent, default=0), max(self.received, default=0))
 
 
 def _direct(move: int) -> MoveStep:

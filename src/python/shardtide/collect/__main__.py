@@ -9,15 +9,20 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shardtide import command
 from shardtide.arguments import replacing
 from shardtide.optimizers import DEFAULT, OPTIMIZERS, optimizer_name, supported
+
+if TYPE_CHECKING:
+    from shardtide.train.ranks import Ranks
+
+T = TypeVar("T")
 
 DEFAULT_BATCH_SIZES = {
     "cuda": [4_096, 8_192, 16_384, 32_768, 65_536, 131_072],
@@ -105,15 +110,9 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         "unpooled": arguments.unpooled,
         "limits": asdict(limits_of(least_free, device.type, host_bytes)),
     }
-    folder, problem = None, None
-    if ranks.rank == 0:
-        try:
-            folder = SampleFolder(arguments.out, options)
-        except (ValueError, OSError) as e:
-            problem = str(e)
-    problem, limits = ranks.from_first((problem, asdict(folder.limits) if folder else None)) or (None, None)
-    if problem or limits is None:
-        raise ValueError(problem if ranks.rank == 0 else "rank 0 ended")
+    folder = _on_first(ranks, lambda: SampleFolder(arguments.out, options), ValueError)
+    limits = ranks.from_first(folder.limits if folder else None)
+    assert limits is not None
     run: dict[str, Any] = {
         **described,
         "begin": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -127,19 +126,11 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         # Written first: a killed run leaves the options, without which it cannot be continued.
         folder.write_info(run, not_covered)
         folder.write_tables(tables)
-    design = Design(
-        arguments.seed,
-        tables,
-        options["batchSizes"],
-        options["clusters"],
-        groups,
-        MOST_BYTES[device.type],
-        arguments.optimizers,
-        arguments.cached,
-        arguments.unpooled,
-    )
+    shares = arguments.cached, arguments.unpooled
+    sizes = options["batchSizes"], options["clusters"], groups, MOST_BYTES[device.type]
+    design = Design(arguments.seed, tables, *sizes, arguments.optimizers, *shares)
     try:
-        meter = Meter(device, Limits(**limits), options["operator"])
+        meter = Meter(device, limits, operator)
         run["copyGigabytesPerSecond"] = meter.copy_gigabytes_per_second()
         collectives = CollectiveMeter(ranks, groups, device, design.most_bytes) if groups else None
         Collector(design, ranks, meter, collectives, folder).run(arguments.minutes * 60, arguments.samples)
@@ -150,6 +141,20 @@ def _measure(arguments: argparse.Namespace, device: Any, size: int) -> None:
         if folder:
             folder.write_info(run, not_covered)
             print("\n".join(_summary(arguments.out, folder.compute, run, device.type)), file=sys.stderr)
+
+
+def _on_first(ranks: Ranks, make: Callable[[], T], error: type[Exception]) -> T | None:
+    """Returns what rank 0 makes, None on the others; if it fails, all raise the error."""
+    made, problem = None, None
+    if ranks.rank == 0:
+        try:
+            made = make()
+        except (ValueError, OSError) as e:
+            problem = str(e)
+    problem = ranks.from_first(problem)
+    if problem:
+        raise error(problem if ranks.rank == 0 else "rank 0 ended")
+    return made
 
 
 def _host_bytes(arguments: argparse.Namespace, size: int) -> int:
@@ -167,14 +172,11 @@ def _summary(out: Path, samples: Any, run: dict[str, Any], device_type: str) -> 
     difference = noise["medianRelativeDifference"] if noise else 0.0
     lines = [f"samples are in {out}" + (f"; measured again, they differ by {difference:.1%}" if noise else "")]
     if device_type == "cuda" and difference > MOST_NOISE_OF_GPU:
-        lines.append(
-            f"warning: that is more than {MOST_NOISE_OF_GPU:.0%}; do other programs use this GPU? nvidia-smi lists them"
-        )
+        doubt = "do other programs use this GPU? nvidia-smi lists them"
+        lines.append(f"warning: that is more than {MOST_NOISE_OF_GPU:.0%}; {doubt}")
     if run["throttled"]:
-        lines.append(
-            f"warning: the GPU lowers its clocks because of {', '.join(run['throttled'])}; samples are slower than those"
-            " of a GPU that is cooled well and has its power"
-        )
+        lowers = f"warning: the GPU lowers its clocks because of {', '.join(run['throttled'])}"
+        lines.append(f"{lowers}; samples are slower than those of a GPU that is cooled well and has its power")
     if samples.not_queued:
         lines.append(
             f"warning: {samples.not_queued:,} samples are marked \"queued\":false: the host launched too slowly, or the"
@@ -188,19 +190,15 @@ def _summary(out: Path, samples: Any, run: dict[str, Any], device_type: str) -> 
 
 
 def _checked_operator(name: str, optimizers: Sequence[str], device: Any) -> str:
-    """Returns the operator `fbgemm` or `embedding_bag`.
-
-    ValueError: it is not installed, or lacks an optimizer
-    """
+    """Returns the operator `fbgemm` or `embedding_bag`. ValueError: it is not installed, or lacks an optimizer"""
     from shardtide.collect import machine
 
     operator = machine.operator_of(name)
     known = supported(operator, device.type)
     for optimizer in optimizers:
         if optimizer not in known:
-            raise ValueError(
-                f"operator {operator} has no optimizer {optimizer} on {device.type}; expected {', '.join(known)}"
-            )
+            has = f"operator {operator} has no optimizer {optimizer} on {device.type}"
+            raise ValueError(f"{has}; expected {', '.join(known)}")
     return operator
 
 
@@ -212,16 +210,16 @@ def _measure_links(arguments: argparse.Namespace, device: Any, size: int) -> Non
     names = ranks.gather(arguments.node)
     links.check_nodes(names)
     with contextlib.ExitStack() as stack:
-        part, problem = None, None
-        if ranks.rank == 0:
+
+        def opened() -> Path:
+            part = stack.enter_context(replacing(arguments.out))
             try:
-                part = stack.enter_context(replacing(arguments.out))
                 part.write_text("")
             except OSError as e:
-                problem = f"{arguments.out} cannot be written: {e.strerror}"
-        problem = ranks.from_first(problem)
-        if problem:
-            raise OSError(problem if ranks.rank == 0 else "rank 0 ended")
+                raise OSError(f"{arguments.out} cannot be written: {e.strerror}") from None
+            return part
+
+        part = _on_first(ranks, opened, OSError)
         meter = links.LinkMeter(ranks, device, (arguments.mib or links.MIB[device.type]) * 2**20)
         speeds = links.measure_links(ranks, meter, names, arguments.at_once)
         if part:
@@ -269,12 +267,11 @@ def _measure_plans(arguments: argparse.Namespace, device: Any, size: int) -> Non
 
 
 def _plan_line(line: dict[str, Any]) -> str:
+    of = f"{line['task']}, {line['plans']}"
     if "slowest_ms" not in line:
-        return f"{line['task']}, {line['plans']}: not measured: {line['reason']}"
-    return (
-        f"{line['task']}, {line['plans']}: slowest device {line['slowest_ms']:.3f} ms,"
-        f" all {len(line['forward_ms'])} {line['sum_ms']:.3f} ms"
-    )
+        return f"{of}: not measured: {line['reason']}"
+    everything = f"all {len(line['forward_ms'])} {line['sum_ms']:.3f} ms"
+    return f"{of}: slowest device {line['slowest_ms']:.3f} ms, {everything}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -285,23 +282,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "torchrun --nproc-per-node N -m shardtide.collect --out DIR measures on N devices."
     # How long ranks wait for each other: in a round, the fastest for the slowest.
     parser.set_defaults(measure=_measure, timeout=600.0, interrupted="; the same command continues")
-    add = parser.add_argument
+    add, count = parser.add_argument, command.positive(int)
     add("--out", type=Path, metavar="DIR", help="folder of the samples")
     add("--minutes", type=command.positive(float), default=15.0, help="how long to measure (default: 15)")
-    samples = "end at this many computations, earlier included"
-    add("--samples", type=command.positive(int), default=sys.maxsize, help=samples)
+    add("--samples", type=count, default=sys.maxsize, help="end at this many computations, earlier included")
     add("--seed", type=int, default=0, help="of tables, shards, ids and collectives (default: 0)")
     batch_sizes = "global batch sizes (default: powers of 2, 4096 to 131072 on a GPU, 256 to 4096 on a CPU)"
-    add("--batch-sizes", type=command.positive(int), nargs="+", metavar="B", help=batch_sizes)
+    add("--batch-sizes", type=count, nargs="+", metavar="B", help=batch_sizes)
     clusters = "numbers of devices to plan for, by which rows are split (default: powers of 2, 2 to 128)"
-    add("--clusters", type=command.positive(int), nargs="+", metavar="N", default=DEFAULT_CLUSTERS, help=clusters)
+    add("--clusters", type=count, nargs="+", metavar="N", default=DEFAULT_CLUSTERS, help=clusters)
     optimizers = f"of the sets, each of which has one: {', '.join(OPTIMIZERS)} (default: {DEFAULT})"
-    optimizer = command.checked(optimizer_name)
+    optimizer, share = command.checked(optimizer_name), command.checked(_share)
     add("--optimizers", type=optimizer, nargs="+", metavar="NAME", default=[DEFAULT], help=optimizers)
     unpooled = "share of the sets whose tables are unpooled, an output for each lookup, with FBGEMM (default: 0)"
-    add("--unpooled", type=command.checked(_share), default=0.0, metavar="SHARE", help=unpooled)
+    add("--unpooled", type=share, default=0.0, metavar="SHARE", help=unpooled)
     cached = "share of the sets that have shards with rows in host memory and a cache of them, on a GPU (default: 0)"
-    add("--cached", type=command.checked(_share), default=0.0, metavar="SHARE", help=cached)
+    add("--cached", type=share, default=0.0, metavar="SHARE", help=cached)
     add("--tables", type=command.checked(_tables), default=1_000, help="how many tables to draw (default: 1000)")
     _add_device(parser)
     _add_operator(parser)
@@ -322,18 +318,14 @@ def _add_plans(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(measure=_measure_plans, interrupted="; what was measured is written")
     add = parser.add_argument
     add("--workloads", type=Path, required=True, metavar="F", help="workloads, one a line")
-    plans = "files of plans of these workloads, one a line"
-    add("--plans", type=_paths, required=True, metavar="A,B,...", help=plans)
+    paths, plans = (lambda text: [Path(name) for name in text.split(",")]), "files of their plans, one a line"
+    add("--plans", type=paths, required=True, metavar="A,B,...", help=plans)
     add("--out", type=Path, required=True, metavar="DIR", help="folder of the results, new or empty")
     optimizer = f"of tables that name none: {', '.join(OPTIMIZERS)} (default: {DEFAULT})"
     add("--optimizer", type=command.checked(optimizer_name), metavar="NAME", default=DEFAULT, help=optimizer)
     add("--seed", type=int, default=0, help="of the ids (default: 0)")
     _add_device(parser)
     _add_operator(parser)
-
-
-def _paths(text: str) -> list[Path]:
-    return [Path(name) for name in text.split(",")]
 
 
 def _add_links(parser: argparse.ArgumentParser) -> None:
@@ -365,10 +357,8 @@ def _add_operator(parser: argparse.ArgumentParser) -> None:
     add("--operator", choices=("auto", "fbgemm", "embedding_bag"), default="auto", help=operator)
     memory = "memory for samples on a device (default: what is free; of a CPU less)"
     add("--memory-mib", type=command.positive(int), help=memory)
-    host_memory = (
-        "host memory for cached tables of a device (default: a quarter of what is free, at most 32 GiB, divided among"
-        " the devices of the node)"
-    )
+    host_memory = "host memory for cached tables of a device (default: a quarter of what is free, at most 32 GiB, divided"
+    host_memory += " among the devices of the node)"
     add("--host-memory-mib", type=command.positive(int), help=host_memory)
     add("--hardware", metavar="NAME", help="name of the hardware, for run-info.json")
 

@@ -44,11 +44,7 @@ BUSY_ELEMENTS = 2**20
 
 @dataclass(frozen=True)
 class GroupShape:
-    """Devices that take part in a collective.
-
-    ranks: in ascending order, at least 2
-    per_node: how many of them share a node; the last node may have fewer
-    """
+    """Ranks that take part in a collective, ascending, at least 2. per_node: how many share a node, the last one aside"""
 
     ranks: tuple[int, ...]
     per_node: int
@@ -57,7 +53,6 @@ class GroupShape:
 @dataclass(frozen=True)
 class CollectiveShape:
     """A collective to measure.
-
     elements: of float32; of an all-to-all what each device sends to each other one, by device; else of the whole buffer
         on a device, a multiple of the number of devices
     """
@@ -67,20 +62,16 @@ class CollectiveShape:
     elements: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        fields: dict[str, Any] = {
-            "collective": self.name,
-            "devices": len(self.group.ranks),
-            "devicesPerNode": self.group.per_node,
-        }
+        of: dict[str, Any] = {"devices": len(self.group.ranks), "devicesPerNode": self.group.per_node}
         sizes = [count * BYTES_PER_ELEMENT for count in self.elements]
-        return {**fields, "bytesPerPeer": sizes} if self.name == "all_to_all" else {**fields, "bytes": sizes[0]}
+        sent = {"bytesPerPeer": sizes} if self.name == "all_to_all" else {"bytes": sizes[0]}
+        return {"collective": self.name, **of, **sent}
 
 
 def group_shapes(size: int, local_size: int) -> list[GroupShape]:
     """Returns the groups that plans of the devices need: within the first node, of whole nodes, and one of each node.
 
-    size: number of ranks; those of a node are consecutive
-    local_size: ranks of a node
+    local_size: ranks of a node, which are consecutive
     """
     shapes = []
     on_node = min(size, local_size)
@@ -108,10 +99,7 @@ def draw_collective(draw: random.Random, groups: Sequence[GroupShape], most_byte
 
 
 class CollectiveMeter:
-    """Measures collectives of the ranks of a job; all of them create it, and call its methods in the same order.
-
-    device: of this rank; the backend of torch.distributed is NCCL for a GPU and gloo for a CPU
-    """
+    """Measures collectives of the ranks of a job; all of them create it, and call its methods in the same order."""
 
     def __init__(self, ranks: Ranks, groups: Sequence[GroupShape], device: torch.device, most_bytes: int):
         self._ranks = ranks
@@ -132,9 +120,8 @@ class CollectiveMeter:
         return [round(found[rank], 5) for rank in shape.group.ranks]
 
     def _lap(self, shape: CollectiveShape) -> float:
-        group = self._groups[shape.group]
+        group, devices = self._groups[shape.group], len(shape.group.ranks)
         me = shape.group.ranks.index(self._ranks.rank)
-        devices = len(shape.group.ranks)
         if shape.name == "all_to_all":
             # To itself too, as in training: PyTorch copies that part.
             sends, receives = [shape.elements[me]] * devices, list(shape.elements)

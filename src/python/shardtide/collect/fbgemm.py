@@ -50,11 +50,9 @@ Held = Tuple[int, Shard]
 class TableBatchedEmbeddings(EmbeddingBags):
     """The shards of a device: one operator for those of the same samples, type, kind and optimizer.
 
-    Cached shards are a kind for each width, and so are unpooled ones.
+    Cached shards are a kind for each width, and so are unpooled ones. FBGEMM allocates the weights and the state. Copies
+    have a dense gradient, and their optimizer apart.
 
-    FBGEMM allocates the weights and the state. Copies have a dense gradient, and their optimizer apart.
-
-    learning_rate: of the optimizers
     fill: what each weight is in the beginning
     ValueError: copies have no such optimizer, or there are caches and the device is a CPU
     """
@@ -63,9 +61,8 @@ class TableBatchedEmbeddings(EmbeddingBags):
         groups: dict[tuple[object, ...], list[int]] = {}
         for index, (_, shard) in enumerate(shards):
             groups.setdefault(_kind(shard), []).append(index)
-        self._groups = [
-            _Group(indices, [shards[i] for i in indices], device, learning_rate, fill) for indices in groups.values()
-        ]
+        held = [(indices, [shards[i] for i in indices]) for indices in groups.values()]
+        self._groups = [_Group(indices, of, device, learning_rate, fill) for indices, of in held]
         self.has_caches = any(group.is_cached for group in self._groups)
 
     def join(self, bags: Sequence[Bags]) -> list[Bags]:
@@ -108,11 +105,10 @@ class _Group:
         self.output: torch.Tensor
         self._learning_rate = learning_rate
         first = shards[0][1]
-        precision = _PRECISIONS[first.bytes_per_element]
-        pooled = first.pooled
-        pooling_mode = PoolingMode.SUM if pooled else PoolingMode.NONE
+        precision, optimizer = _PRECISIONS[first.bytes_per_element], first.optimizer
+        pooling_mode = PoolingMode.SUM if first.pooled else PoolingMode.NONE
         # Of bags, the outputs of a sample's tables lie side by side.
-        self._joined_by = 1 if pooled else 0
+        self._joined_by = 1 if first.pooled else 0
         cuda = device.type == "cuda"
         self._replicated = first.replicated
         self.is_cached = first.cache_share is not None
@@ -120,7 +116,6 @@ class _Group:
             raise ValueError(f"caches need a GPU, got {device}")
         self._momentum: list[torch.Tensor] = []
         self._optimizer: torch.optim.Optimizer | None = None
-        optimizer = first.optimizer
         if self._replicated:
             self.operator = DenseTableBatchedEmbeddingBagsCodegen(
                 [(rows, shard.columns) for rows, shard in shards],
@@ -189,10 +184,7 @@ class _Group:
             return
         if self._optimizer is not None:
             self._optimizer.step()
-            self.operator.weights.grad = None
-            return
-        flat = self.operator.weights.grad
-        first = 0
+        flat, first = self.operator.weights.grad, 0
         for weight, momentum in zip(self.operator.split_embedding_weights(), self._momentum):
             gradient = flat[first : first + weight.numel()].view_as(weight)
             dense_row_wise_adagrad(weight, gradient, momentum, self._learning_rate)

@@ -39,10 +39,7 @@ def most_used(table: AnyTable, first: int, last: int, devices: int, device: torc
 
 
 def draw_offsets(table: AnyTable, samples: int, lookups: int, devices: int, generator: torch.Generator) -> torch.Tensor:
-    """Returns where each sample's ids begin, and their number at last, as int64.
-
-    Each sample of a whole table with a pooling factor of 1 has one id; else each id belongs to a random sample.
-    """
+    """Returns where each sample's ids begin, and their number at last, as int64: random if a sample has several."""
     device = generator.device
     if table.pooling_factor == 1 and devices == 1:
         return torch.arange(samples + 1, device=device)

@@ -7,8 +7,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
 import torch.distributed as distributed
@@ -36,13 +35,8 @@ ONE_WAY = 0.2
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class LinkSpeed:
-    """Bandwidth between two nodes while both send, in 10^9 bytes a second.
-
-    there: from the first to the second node
-    back: from the second to the first one
-    """
+class LinkSpeed(NamedTuple):
+    """Bandwidth from the first to the second node, and back, while both send, in 10^9 bytes a second."""
 
     there: float
     back: float
@@ -53,10 +47,7 @@ class LinkSpeed:
 
 
 def rounds_of_pairs(nodes: int, at_once: int) -> list[list[tuple[int, int]]]:
-    """Returns all pairs of nodes, in the order of measuring; those of a round have no node in common.
-
-    at_once: pairs of a round at most, at least 1
-    """
+    """Returns all pairs of nodes in the order of measuring, so many at a time, of which none have a node in common."""
     # A round-robin tournament: the first node stays, the others go round. An odd node out has a bye.
     players: list[int | None] = [*range(nodes), *([None] if nodes % 2 else [])]
     rounds = []
@@ -69,22 +60,15 @@ def rounds_of_pairs(nodes: int, at_once: int) -> list[list[tuple[int, int]]]:
 
 
 def check_nodes(names: Sequence[str]) -> None:
-    """Checks the names of the nodes, by rank.
-
-    ValueError: there are too few or too many nodes, or two ranks have one name
-    """
+    """Checks the names of the nodes, by rank; ValueError: too few or too many nodes, or two ranks have one name."""
     if not 2 <= len(names) <= MOST_NODES:
-        raise ValueError(
-            f"links are between 2 to {MOST_NODES} nodes, got {len(names)}; start one process on each node, for example"
-            " with torchrun --nnodes N --nproc-per-node 1"
-        )
+        remedy = "start one process on each node, for example with torchrun --nnodes N --nproc-per-node 1"
+        raise ValueError(f"links are between 2 to {MOST_NODES} nodes, got {len(names)}; {remedy}")
     first: dict[str, int] = {}
     for rank, name in enumerate(names):
         if first.setdefault(name, rank) != rank:
-            raise ValueError(
-                f'ranks {first[name]} and {rank} are both on node "{name}"; start one process on each node'
-                " (torchrun --nproc-per-node 1), or name nodes with --node"
-            )
+            remedy = "start one process on each node (torchrun --nproc-per-node 1), or name nodes with --node"
+            raise ValueError(f'ranks {first[name]} and {rank} are both on node "{name}"; {remedy}')
 
 
 def to_json(names: Sequence[str], speeds: dict[tuple[int, int], LinkSpeed]) -> str:
@@ -102,7 +86,6 @@ def to_json(names: Sequence[str], speeds: dict[tuple[int, int], LinkSpeed]) -> s
 class LinkMeter:
     """Measures links between the ranks of a job, one on each node; all of them create it.
 
-    device: of this rank; the backend of torch.distributed is NCCL for a GPU and gloo for a CPU
     message_bytes: what two nodes send to each other at a time
     ConnectionError: the backend does not connect all ranks
     """
@@ -119,17 +102,11 @@ class LinkMeter:
             if problem:
                 raise ConnectionError(f"rank {rank}: {problem}")
 
-    def receive_seconds(self, pair: tuple[int, int]) -> float:
-        """Returns how long a message from the other node of the pair takes, while this one sends one as well.
-
-        The median of repetitions. Both ranks of the pair call this.
-        """
+    def gigabytes_per_second(self, pair: tuple[int, int]) -> float:
+        """Returns the bandwidth from the other node of the pair while this one sends as well; both ranks call this."""
         other = pair[1] if pair[0] == self._rank else pair[0]
         laps = [self._lap(other) for _ in range(WARM_UPS + REPETITIONS)]
-        return statistics.median(laps[WARM_UPS:]) / 1e3
-
-    def gigabytes_per_second(self, seconds: float) -> float:
-        return self._message_bytes / seconds / 1e9
+        return self._message_bytes / statistics.median(laps[WARM_UPS:]) / 1e6
 
     def _lap(self, other: int) -> float:
         # One byte first, so that both begin together: on GPUs the device waits.
@@ -153,10 +130,9 @@ class LinkMeter:
 def measure_links(
     ranks: Ranks, meter: LinkMeter, names: Sequence[str], at_once: int
 ) -> dict[tuple[int, int], LinkSpeed]:
-    """Measures all pairs of nodes, and returns the bandwidths by pair, on all ranks. Rank 0 shows the progress.
+    """Measures all pairs of nodes, so many at once, and returns the bandwidths by pair, on all ranks.
 
     names: of the nodes, by rank
-    at_once: pairs that are measured at a time; all other nodes wait
     ConnectionError: two nodes cannot communicate
     """
     began = shown = time.monotonic()
@@ -165,25 +141,22 @@ def measure_links(
     speeds: dict[tuple[int, int], LinkSpeed] = {}
     for pairs in rounds:
         mine = next((pair for pair in pairs if ranks.rank in pair), None)
-        found = ranks.gather(_attempt(lambda: meter.receive_seconds(mine) if mine else None))
+        found = ranks.gather(_attempt(lambda: meter.gigabytes_per_second(mine) if mine else None))
         for a, b in pairs:
             received = []
             for rank, other in ((b, a), (a, b)):
-                seconds, problem = found[rank]
-                if seconds is None:
+                speed, problem = found[rank]
+                if speed is None:
                     raise ConnectionError(f"nodes {names[rank]} and {names[other]}: {problem}")
-                received.append(meter.gigabytes_per_second(seconds))
+                received.append(speed)
             speeds[a, b] = LinkSpeed(*received)
         now = time.monotonic()
         if ranks.rank == 0 and (now - shown >= PROGRESS_SECONDS or len(speeds) == total):
             shown = now
             left = (now - began) * (total - len(speeds)) / len(speeds)
             a, b = pairs[-1]
-            print(
-                f"{len(speeds):,} of {total:,} pairs, {left:.0f} s left;"
-                f" {names[a]} and {names[b]}: {speeds[a, b].both_ways:.3g} GB/s",
-                file=sys.stderr,
-            )
+            last = f"{names[a]} and {names[b]}: {speeds[a, b].both_ways:.3g} GB/s"
+            print(f"{len(speeds):,} of {total:,} pairs, {left:.0f} s left; {last}", file=sys.stderr)
     return speeds
 
 
@@ -198,13 +171,9 @@ def _attempt(communicate: Callable[[], T]) -> tuple[T | None, str | None]:
 def summary(names: Sequence[str], speeds: dict[tuple[int, int], LinkSpeed]) -> list[str]:
     """Returns lines for people: the range of the bandwidths, and the pair whose directions differ most."""
     ordered = sorted(speeds, key=lambda pair: speeds[pair].both_ways)
-    slow, fast = ordered[0], ordered[-1]
+    slow, fast = (f"{speeds[a, b].both_ways:.3g} GB/s ({names[a]} and {names[b]})" for a, b in (ordered[0], ordered[-1]))
     middle = statistics.median(speed.both_ways for speed in speeds.values())
-    lines = [
-        f"{len(names)} nodes, {len(speeds):,} pairs: {speeds[slow].both_ways:.3g} GB/s ({names[slow[0]]} and"
-        f" {names[slow[1]]}) to {speeds[fast].both_ways:.3g} GB/s ({names[fast[0]]} and {names[fast[1]]}),"
-        f" median {middle:.3g} GB/s"
-    ]
+    lines = [f"{len(names)} nodes, {len(speeds):,} pairs: {slow} to {fast}, median {middle:.3g} GB/s"]
     a, b = min(speeds, key=lambda pair: speeds[pair].both_ways / max(speeds[pair].there, speeds[pair].back))
     there, back = speeds[a, b].there, speeds[a, b].back
     if min(there, back) < (1 - ONE_WAY) * max(there, back):

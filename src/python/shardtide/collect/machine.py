@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import platform
@@ -28,10 +29,7 @@ THROTTLE_REASONS = {0x4: "power", 0x8: "hardware", 0x20: "heat", 0x40: "heat", 0
 
 
 def device_of(name: str) -> torch.device:
-    """Returns the device `cuda`, `cuda:N` or `cpu`; of `auto` this rank's GPU if there is one.
-
-    ValueError: there is no such device.
-    """
+    """Returns the device `cuda`, `cuda:N` or `cpu`; of `auto` this rank's GPU if there is one. ValueError if not."""
     if name == "auto":
         name = f"cuda:{os.environ.get('LOCAL_RANK', 0)}" if torch.cuda.is_available() else "cpu"
     try:
@@ -51,10 +49,7 @@ def device_of(name: str) -> torch.device:
 
 
 def operator_of(name: str) -> str:
-    """Returns the operator `fbgemm` or `embedding_bag`; of `auto` the former if it is installed.
-
-    ValueError: FBGEMM is not installed.
-    """
+    """Returns `fbgemm` or `embedding_bag`; of `auto` the former if it is installed. ValueError if FBGEMM is not."""
     installed = importlib.util.find_spec("fbgemm_gpu") is not None
     if name == "fbgemm" and not installed:
         raise ValueError("--operator fbgemm needs the package fbgemm_gpu, which is not installed")
@@ -75,13 +70,8 @@ def describe(device: torch.device) -> dict[str, object]:
     software = {"torch": torch.__version__, "cuda": torch.version.cuda, "python": platform.python_version()}
     if device.type == "cuda":
         properties = torch.cuda.get_device_properties(device)
-        driver = _nvidia_smi(device, ["driver_version"])
-        return {
-            "device": properties.name,
-            "memoryBytes": properties.total_memory,
-            "driver": driver["driver_version"] if driver else None,
-            **software,
-        }
+        driver = (_nvidia_smi(device, ["driver_version"]) or {}).get("driver_version")
+        return {"device": properties.name, "memoryBytes": properties.total_memory, "driver": driver, **software}
     return {"device": _processor(), "threads": torch.get_num_threads(), **software}
 
 
@@ -93,10 +83,9 @@ def clocks(device: torch.device) -> dict[str, str] | None:
 def throttled(device: torch.device) -> list[str]:
     """Returns why a GPU runs more slowly than it could; nothing if it does not, or if nvidia-smi does not tell."""
     found = _nvidia_smi(device, [THROTTLE_FIELD]) if device.type == "cuda" else None
-    try:
+    active = 0
+    with contextlib.suppress(ValueError):
         active = int(found[THROTTLE_FIELD], 16) if found else 0
-    except ValueError:
-        return []
     return sorted({reason for bit, reason in THROTTLE_REASONS.items() if active & bit})
 
 

@@ -66,8 +66,7 @@ class Times:
     is_queued: whether all was launched before a GPU began with it, so that the other times have no pauses in them
     prefetch_ms: the part of forward_ms in which caches look up what they lack, fetch it, and write back what leaves;
         None without caches
-    cache: of a mean step, the lookups of cached shards, distinct rows, rows that caches lacked, and those of them that
-        found no place; counted before the steps that are timed; empty without caches
+    cache: of a mean step before those that are timed, counts as EmbeddingBags.cache_counts(); empty without caches
     """
 
     forward_ms: float
@@ -86,10 +85,7 @@ class Times:
 
 
 class _Step(NamedTuple):
-    """A forward and backward pass and the optimizer, in ms, and whether they were launched in time.
-
-    prefetch: part of forward
-    """
+    """A forward pass, of which prefetch is a part, backward pass and optimizer, in ms; whether launched in time."""
 
     prefetch: float
     forward: float
@@ -100,9 +96,8 @@ class _Step(NamedTuple):
 
 
 class Meter:
-    """Measures sets of shards on a device.
+    """Measures sets of shards on a device, a CUDA device or the CPU.
 
-    device: a CUDA device or the CPU
     limits: what a set may need; see `limits_of`
     operator: embedding_bag, for whose weights and optimizer state memory is taken at once, or fbgemm, which allocates
         them for each set
@@ -124,7 +119,6 @@ class Meter:
         """Returns the times of one step of all shards, with other ids in each repetition.
 
         tables: all tables, of which the shards have indices
-        seed: of the ids and gradients
         RuntimeError: the operator fails for these shards, or the device has too little memory
         """
         generator = torch.Generator(self._device).manual_seed(seed)
@@ -147,13 +141,14 @@ class Meter:
                 steps.append(taken)
             else:
                 flushes *= 2
+        launches, caches = self._device.type == "cuda", operators.has_caches
         return Times(
             forward_ms=statistics.median(taken.forward for taken in steps),
             backward_ms=statistics.median(taken.backward + taken.optimizer for taken in steps),
             optimizer_ms=statistics.median(taken.optimizer for taken in steps),
-            launch_ms=statistics.median(taken.launch for taken in steps) if self._device.type == "cuda" else None,
+            launch_ms=statistics.median(taken.launch for taken in steps) if launches else None,
             is_queued=all(taken.is_queued for taken in steps),
-            prefetch_ms=statistics.median(taken.prefetch for taken in steps) if operators.has_caches else None,
+            prefetch_ms=statistics.median(taken.prefetch for taken in steps) if caches else None,
             cache=cache,
         )
 
@@ -165,7 +160,7 @@ class Meter:
             watch = Stopwatch(self._device)
             self._flushed[half:].copy_(self._flushed[:half])
             watch.lap()
-            laps.append(watch.laps_ms()[0])
+            laps += watch.laps_ms()
         return round(2 * half / statistics.median(laps[WARM_UPS:]) / 1e6, 1)
 
     @property
@@ -214,23 +209,16 @@ class Meter:
         first_byte = first_row = 0
         for shard in shards:
             if shard.optimizer not in OF_EMBEDDING_BAG:
-                raise ValueError(
-                    f"--operator embedding_bag has no optimizer {shard.optimizer};"
-                    f" expected one of {', '.join(OF_EMBEDDING_BAG)}"
-                )
+                has = f"--operator embedding_bag has no optimizer {shard.optimizer}"
+                raise ValueError(f"{has}; expected one of {', '.join(OF_EMBEDDING_BAG)}")
             if not shard.pooled:
                 raise ValueError("unpooled shards need --operator fbgemm")
             needs = shard.needs(tables[shard.table])
-            weight = self._weights[first_byte : first_byte + needs.weight_bytes]
+            weight = self._weights[first_byte : first_byte + needs.weight_bytes].view(_dtype(shard))
             momentum = self._momentum[first_row : first_row + needs.rows]
-            operators.append(
-                ShardOperator(
-                    weight.view(_dtype(shard)).view(needs.rows, shard.columns),
-                    momentum if shard.optimizer == "rowwise_adagrad" else None,
-                    shard.replicated,
-                    LEARNING_RATE,
-                )
-            )
+            state = momentum if shard.optimizer == "rowwise_adagrad" else None
+            weight = weight.view(needs.rows, shard.columns)
+            operators.append(ShardOperator(weight, state, shard.replicated, LEARNING_RATE))
             first_byte += -(-needs.weight_bytes // ALIGNMENT) * ALIGNMENT
             first_row += needs.rows
         return EmbeddingBags(operators)
@@ -324,10 +312,7 @@ def _is_enough(steps: Sequence[_Step], most: int) -> bool:
 
 
 def limits_of(free_bytes: int, device_type: str, host_bytes: int = 0) -> Limits:
-    """Returns the limits of sets on a device with so many free bytes; those of a CPU are less for time's sake.
-
-    host_bytes: of host memory for cached shards
-    """
+    """Returns the limits of sets on a device with so many free bytes; those of a CPU are less for time's sake."""
     most_elements = 2**30 if device_type == "cuda" else 2**22
     elements = min(most_elements, free_bytes // 3 // BYTES_PER_GRADIENT_ELEMENT)
     left = free_bytes - elements * BYTES_PER_GRADIENT_ELEMENT - FLUSHED_BYTES[device_type]
@@ -338,7 +323,7 @@ def limits_of(free_bytes: int, device_type: str, host_bytes: int = 0) -> Limits:
     return Limits(rows * WEIGHT_BYTES_PER_ROW, rows, elements, host_bytes)
 
 
-def _inputs(table: AnyTable, shard: Shard, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def _inputs(table: AnyTable, shard: Shard, generator: torch.Generator) -> Bags:
     lookups = shard.lookups(table)
     ids = draw_ids(table, lookups, shard.devices, generator)
     return ids, draw_offsets(table, shard.samples, lookups, shard.devices, generator)

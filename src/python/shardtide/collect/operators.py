@@ -26,7 +26,6 @@ class ShardOperator:
     weight: rows x columns, float32 or float16; it is updated in place
     momentum: of row-wise Adagrad, a float32 for each row, updated in place; None for SGD
     replicated: whether the gradient is dense and the optimizer updates all rows (data_parallel)
-    learning_rate: of the optimizer
     """
 
     def __init__(self, weight: torch.Tensor, momentum: torch.Tensor | None, replicated: bool, learning_rate: float):
@@ -36,11 +35,7 @@ class ShardOperator:
         self._learning_rate = learning_rate
 
     def forward(self, ids: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
-        """Returns the sums of the rows of each sample: samples x columns, of the weights' type.
-
-        ids: rows, one for each lookup
-        offsets: where each sample's ids begin, and their number at last
-        """
+        """Returns the sums of the rows of each sample: samples x columns, of the weights' type. See Bags."""
         return functional.embedding_bag(
             ids, self._weight, offsets, mode="sum", sparse=not self._replicated, include_last_offset=True
         )
@@ -55,29 +50,25 @@ class ShardOperator:
     @torch.no_grad()
     def step(self) -> None:
         """Updates the weights by the gradient, and drops it."""
-        gradient = self.gradient
-        if self._replicated:
-            if self._momentum is None:
-                self._weight.add_(gradient, alpha=-self._learning_rate)
-            else:
-                dense_row_wise_adagrad(self._weight, gradient, self._momentum, self._learning_rate)
+        gradient, rate = self.gradient, self._learning_rate
+        if self._replicated and self._momentum is None:
+            self._weight.add_(gradient, alpha=-rate)
+        elif self._replicated:
+            dense_row_wise_adagrad(self._weight, gradient, self._momentum, rate)
         else:
             coalesced = gradient.coalesce()
             rows, values = coalesced.indices()[0], coalesced.values()
             if self._momentum is None:
-                self._weight[rows] -= values * self._learning_rate
+                self._weight[rows] -= values * rate
             else:
                 momentum = self._momentum[rows] + values.float().square().mean(1)
                 self._momentum[rows] = momentum
-                self._weight[rows] += values * _scale(momentum, self._learning_rate).to(values.dtype)
+                self._weight[rows] += values * _scale(momentum, rate).to(values.dtype)
         self._weight.grad = None
 
 
 class EmbeddingBags:
-    """The operators of the shards of a device: here one for each, without caches.
-
-    shards: with weights and momentum, as ShardOperator has them
-    """
+    """The operators of the shards of a device: here one for each, without caches."""
 
     has_caches = False
 

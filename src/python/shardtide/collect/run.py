@@ -36,14 +36,10 @@ MOST_FAILURES = 8
 class Design:
     """What is drawn: the same on all ranks, and again when a run is continued.
 
-    seed: of tables, shards, ids and collectives
-    batch_sizes: global batch sizes
     clusters: numbers of devices of the clusters that are planned
     groups: of devices that take part in collectives; none if there is one device
     most_bytes: of a collective's buffer
-    optimizers: of the sets of shards
-    cached: share of the sets that have cached shards
-    unpooled: share of the sets whose shards are unpooled
+    cached, unpooled: shares of the sets that have cached shards, and whose shards are unpooled
     """
 
     seed: int
@@ -59,10 +55,7 @@ class Design:
 
 @dataclass
 class Collector:
-    """Measures samples on all ranks; rank 0 writes them.
-
-    _folder: on rank 0 where samples go; None on the others
-    """
+    """Measures samples on all ranks; rank 0 writes them. _folder: on rank 0 where samples go; None on the others"""
 
     _design: Design
     _ranks: Ranks
@@ -97,10 +90,8 @@ class Collector:
 
     def _say(self, what: str) -> None:
         if self._folder:
-            print(
-                f"{len(self._folder.compute):,} computations, {len(self._folder.collectives):,} collectives; {what}",
-                file=sys.stderr,
-            )
+            counts = f"{len(self._folder.compute):,} computations, {len(self._folder.collectives):,} collectives"
+            print(f"{counts}; {what}", file=sys.stderr)
 
     def _todo(self, end: float, most: int) -> tuple[list[tuple[int, int]], list[tuple[int, int]]] | None:
         """Returns the next computations and collectives, each with its attempt; None if it is over."""
@@ -134,17 +125,8 @@ class Collector:
         # Drawn apart: sets without caches are those of a run without them.
         caches = draw_caches(random.Random(f"{design.seed}/caches/{sample}"), design.cached)
         pooled = random.Random(f"{design.seed}/unpooled/{sample}").random() >= design.unpooled
-        shards = draw_shards(
-            draw,
-            design.tables,
-            eligible,
-            design.batch_sizes,
-            self._meter.limits,
-            design.clusters,
-            design.optimizers,
-            caches,
-            pooled,
-        )
+        sizes = design.batch_sizes, self._meter.limits, design.clusters
+        shards = draw_shards(draw, design.tables, eligible, *sizes, design.optimizers, caches, pooled)
         ids = random.Random(f"{design.seed}/ids/{sample}/{repeat}").getrandbits(63)
         times = self._meter.measure(design.tables, shards, ids)
         return {"shards": [shard.to_json() for shard in shards], **times.to_json()}
@@ -154,17 +136,12 @@ class Collector:
         draw = random.Random(f"{self._design.seed}/collective/{sample}")
         shape = draw_collective(draw, self._design.groups, self._design.most_bytes)
         ms = self._collectives.measure(shape)
-        if shape.name == "all_to_all":
-            return {**shape.to_json(), "ms": ms}
         # All devices of the other collectives end together, but for their clocks.
-        return {**shape.to_json(), "ms": round(statistics.mean(ms), 5)}
+        return {**shape.to_json(), "ms": ms if shape.name == "all_to_all" else round(statistics.mean(ms), 5)}
 
 
 def attempt(measure: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
-    """Returns the line of a sample, or None and why it could not be measured.
-
-    RuntimeError: the device no longer works
-    """
+    """Returns the line of a sample, or None and why it could not be measured. RuntimeError: the device is broken."""
     try:
         return measure(), ""
     except (RuntimeError, MemoryError, AssertionError) as e:

@@ -41,11 +41,9 @@ def is_held_back(index: int) -> bool:
 
 
 class Samples:
-    """The samples of one kind in a folder, in the order of measuring.
+    """The samples of one kind, compute or collectives, in a folder, in the order of measuring.
 
-    kind: compute or collectives, the name of the files
-    repeats: lines of what was measured again
-    skipped: lines of what could not be measured; then why, by sample
+    repeats, skipped: lines of what was measured again, and of what could not be; then why, by sample
     not_queued: of how many samples a GPU may have waited for launches
     """
 
@@ -87,19 +85,16 @@ class Samples:
     def noise(self) -> dict[str, float] | None:
         return noise_of([(self._totals[i] or ms, ms) for i, ms in self._again.items()])
 
-    def _note(self, line: dict[str, Any]) -> None:
-        self._totals.append(total_ms(line))
-        self.not_queued += line.get("queued") is False
-
     def _read_totals(self) -> None:
         lines = {split: read_lines(self._folder / split / f"{self._kind}.jsonl") for split in ("train", "valid")}
-        while len(self._totals) in self.skipped or lines[_split(len(self._totals))]:
-            if len(self._totals) in self.skipped:
-                self._totals.append(None)
-            else:
-                self._note(lines[_split(len(self._totals))].pop(0))
+        while len(self) in self.skipped or lines[_split(len(self))]:
+            self._note(None if len(self) in self.skipped else lines[_split(len(self))].pop(0))
         if any(lines.values()):
             raise ValueError(f"{self._folder} lacks {self._kind} samples between others; was a file of it shortened?")
+
+    def _note(self, line: dict[str, Any] | None) -> None:
+        self._totals.append(None if line is None else total_ms(line))
+        self.not_queued += line is not None and line.get("queued") is False
 
 
 class SampleFolder:
@@ -107,7 +102,6 @@ class SampleFolder:
 
     options: what the samples depend on; a folder has one set of options, and keeps the `limits` of its first run
     ValueError: the folder has samples of other options, or a line that cannot be read
-    OSError: the folder cannot be written
     """
 
     def __init__(self, path: Path, options: dict[str, Any]):
@@ -131,17 +125,14 @@ class SampleFolder:
 
     def write_info(self, run: dict[str, Any], not_covered: Sequence[str]) -> None:
         """Replaces run-info.json by one with this run as its last."""
-        skipped = self.compute.skipped
+        compute, collectives = self.compute, self.collectives
         info = {
             **measured_with(run, self._options["operator"], self._options["hardware"]),
             "options": self._options,
-            "samples": {
-                "compute": len(self.compute) - len(skipped),
-                "collectives": len(self.collectives),
-            },
-            "skipped": skipped,
-            "notQueued": self.compute.not_queued,
-            "noise": {"compute": self.compute.noise(), "collectives": self.collectives.noise()},
+            "samples": {"compute": len(compute) - len(compute.skipped), "collectives": len(collectives)},
+            "skipped": compute.skipped,
+            "notQueued": compute.not_queued,
+            "noise": {"compute": compute.noise(), "collectives": collectives.noise()},
             "notCovered": list(not_covered),
             "runs": [*self._runs, run],
         }
@@ -156,10 +147,8 @@ class SampleFolder:
         for name, value in self._options.items():
             was = earlier.get(name, ADDED_OPTIONS.get(name))
             if name != "limits" and was != value:
-                raise ValueError(
-                    f"{self._path} has samples with {name} {was}, not {value};"
-                    " name another folder, or give the same options"
-                )
+                has = f"{self._path} has samples with {name} {was}, not {value}"
+                raise ValueError(f"{has}; name another folder, or give the same options")
         # The free memory varies from run to run; the samples drawn must not.
         self._options["limits"] = earlier["limits"]
         return list(info["runs"])
@@ -177,18 +166,12 @@ def noise_of(pairs: Sequence[tuple[float, float]]) -> dict[str, float] | None:
     apart = [abs(first - again) / ((first + again) / 2) for first, again in pairs]
     if not apart:
         return None
-    return {
-        "repeatedSamples": len(apart),
-        "medianRelativeDifference": round(statistics.median(apart), 5),
-        "meanRelativeDifference": round(statistics.mean(apart), 5),
-    }
+    median, mean = (round(of(apart), 5) for of in (statistics.median, statistics.mean))
+    return {"repeatedSamples": len(apart), "medianRelativeDifference": median, "meanRelativeDifference": mean}
 
 
 def measured_with(run: dict[str, Any], operator: str, hardware: str | None) -> dict[str, Any]:
-    """Returns what was measured and how, as the first fields of run-info.json.
-
-    run: with what machine.describe says
-    """
+    """Returns what was measured and how, as the first fields of run-info.json. run: with what machine.describe says"""
     is_gpu = "driver" in run
     return {
         "hardware": hardware,

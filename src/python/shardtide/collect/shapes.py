@@ -65,16 +65,13 @@ class Shard:
     """A part of a table on a device.
 
     table: index of the table
-    columns: columns of the part
     samples: outputs of a step
     devices: over how many devices the rows are split; 1 if the device holds all of them
     replicated: whether each device holds a copy (data_parallel)
     bytes_per_element: 4 (float32 weights) or 2 (float16)
-    optimizer: one of OPTIMIZERS
     cache_share: share of its rows, the most used, that device memory holds, above 0, while host memory holds all of
-        them; None if device memory holds all of them
+        them; None if device memory holds all of them. Copies have none
     pooled: whether the rows of a sample's lookups are summed; if not, each lookup has an output
-    ValueError: it has a cache and is a copy, or no such share
     """
 
     table: int
@@ -88,11 +85,9 @@ class Shard:
     pooled: bool = True
 
     def __post_init__(self) -> None:
-        if self.cache_share is None:
-            return
-        if self.replicated:
+        if self.cache_share is not None and self.replicated:
             raise ValueError("a copy cannot be cached")
-        if not 0 < self.cache_share <= 1:
+        if self.cache_share is not None and not 0 < self.cache_share <= 1:
             raise ValueError(f"cache_share must be above 0 and at most 1, got {self.cache_share}")
 
     def rows(self, table: AnyTable) -> int:
@@ -111,17 +106,14 @@ class Shard:
         return self.samples if self.pooled else self.lookups(table)
 
     def needs(self, table: AnyTable) -> Limits:
-        rows = self.rows(table)
-        gradients = self.outputs(table) + (rows if self.replicated else self.lookups(table))
-        if self.cache_share is not None:
-            # FBGEMM keeps all weights and the whole state of such a table in host memory.
-            state = OPTIMIZERS[self.optimizer]
-            weights = self.columns * self.bytes_per_element
-            on_host = rows * (weights + 4 * (state.per_element * self.columns + state.per_row))
-            on_device = self.cached_rows(table) * (weights + BYTES_PER_CACHED_ROW)
-            return Limits(on_device, rows, gradients * self.columns, on_host)
-        bytes_per_element = self.bytes_per_element + 4 * OPTIMIZERS[self.optimizer].per_element
-        return Limits(rows * self.columns * bytes_per_element, rows, gradients * self.columns)
+        rows, state = self.rows(table), OPTIMIZERS[self.optimizer]
+        gradients = self.columns * (self.outputs(table) + (rows if self.replicated else self.lookups(table)))
+        weights, per_element = self.columns * self.bytes_per_element, 4 * state.per_element * self.columns
+        if self.cache_share is None:
+            return Limits(rows * (weights + per_element), rows, gradients)
+        # FBGEMM keeps all weights and the whole state of such a table in host memory.
+        on_host = rows * (weights + per_element + 4 * state.per_row)
+        return Limits(self.cached_rows(table) * (weights + BYTES_PER_CACHED_ROW), rows, gradients, on_host)
 
     def to_json(self) -> dict[str, object]:
         """Returns the shard as a sample file has it; defaults are left out."""
@@ -143,7 +135,6 @@ class Caches:
 
     FBGEMM has one cache for all tables of an operator, so that they have one share.
 
-    cache_share: of each of them
     draw: for each shard, whether it is cached; apart from what draws shards
     part: share of the shards that are cached
     """
@@ -153,10 +144,7 @@ class Caches:
     part: float
 
     def of(self, shard: Shard, table: AnyTable, cached_rows: int) -> Shard:
-        """Returns the shard with a cache, or as it is.
-
-        cached_rows: of the set's cached shards before it; of the first one that may be cached, 0
-        """
+        """Returns the shard with a cache, or as it is. cached_rows: of the set's cached shards before it"""
         is_drawn = self.draw.random() < self.part
         if shard.replicated or table.rows < LEAST_CACHED_ROWS:
             return shard
@@ -166,10 +154,7 @@ class Caches:
 
 
 def draw_caches(draw: random.Random, cached: float) -> Caches | None:
-    """Returns the caches of a set, None for a set without.
-
-    cached: share of the sets that have caches
-    """
+    """Returns the caches of a set, None for a set without. cached: share of the sets that have caches"""
     if draw.random() >= cached:
         return None
     cache_share = float(f"{log_uniform(draw, LEAST_CACHE_SHARE, 1):.4g}")
@@ -192,7 +177,6 @@ def draw_shards(
     Some sets are small: 1 to 15 shards of any kinds. The others are as a device of a plan holds them: 1 to 200 shards,
     up to 50 of them copies of small tables, mostly of the same widths and precision.
 
-    tables: all tables
     eligible: groups of indices of tables; each shard is of a table of a random group
     clusters: numbers of devices, one of which the set is for
     optimizers: one of which the set has
@@ -226,11 +210,8 @@ def draw_shards(
 
 @dataclass(frozen=True)
 class _Mix:
-    """What the shards of a set have in common.
+    """What the shards of a set have in common: counts and widths, any if they are 0 or empty, and shares of shards.
 
-    count: of shards, if all of them fit; 0 for any of a small set
-    widths: numbers of columns; empty for any
-    half: share of the shards that are float16
     copied: share of copies among shards of tables that may be copied
     most_copied_elements: of such a table
     """
@@ -261,11 +242,8 @@ def _draw_shard(
     if draw.random() < mix.copied and may_be_copied:
         return Shard(table, columns, max(1, batch_size // devices), 1, True, size, optimizer)
     kind = draw.random()
-    split = 1  # table_wise, column_wise
-    if kind > 0.83:  # row_wise
-        split = devices
-    elif kind > 0.66:  # table_row_wise, grid_shard
-        split = min(devices, DEVICES_PER_NODE)
+    # row_wise; table_row_wise and grid_shard; table_wise and column_wise
+    split = devices if kind > 0.83 else min(devices, DEVICES_PER_NODE) if kind > 0.66 else 1
     return Shard(table, columns, batch_size, split, False, size, optimizer)
 
 

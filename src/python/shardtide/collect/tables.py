@@ -84,9 +84,7 @@ class GivenTable:
     Between two of the ranks that the distribution names, the density is a power of the rank that continues what is on
     both sides.
 
-    rows, pooling_factor: as of Table
     access_cdf: shares of the lookups that fall on the 1, 4, 16, ... most used rows while these are not all, then 1
-    ValueError: it is no such distribution
     """
 
     def __init__(self, rows: int, pooling_factor: float, access_cdf: Sequence[float]):
@@ -115,10 +113,7 @@ class GivenTable:
         return self._shares[i - 1] + (self._shares[i] - self._shares[i - 1]) * part
 
     def rank(self, uniform: Any) -> Any:
-        """Returns the positions in order of use, as fractions, below which these shares of the lookups fall.
-
-        uniform: a tensor of float64 from 0 to 1
-        """
+        """As of Table; uniform is not overwritten."""
         import torch
 
         tensors = (torch.tensor(numbers, dtype=torch.float64) for numbers in (self._ends, self._shares, self._flatness))
@@ -141,12 +136,11 @@ class GivenTable:
         density = [(of - before) / (end - begin) for begin, end, before, of in ranges]
         centre = [math.sqrt(max(begin, 0.5) * end) for begin, end, _, _ in ranges]
         found = [1.0]
-        for i in range(1, len(ranges)):
-            low, high = i - 1, min(i + 1, len(ranges) - 1)
-            if min(density[low], density[high]) <= 0:
-                found.append(1.0)
-                continue
-            exponent = math.log(density[low] / density[high]) / math.log(centre[high] / centre[low])
+        for low in range(len(ranges) - 1):
+            high = min(low + 2, len(ranges) - 1)
+            exponent = 0.0
+            if min(density[low], density[high]) > 0:
+                exponent = math.log(density[low] / density[high]) / math.log(centre[high] / centre[low])
             flatness = 1 - min(2.0, max(0.0, exponent))
             found.append(flatness if abs(flatness) > LEAST_FLATNESS else LEAST_FLATNESS)
         return found

@@ -4,23 +4,9 @@ Values are dicts with the fields of the schemas in avro/, errors those of shardt
 publisher and a trainer.
 """
 
-from shardtide.log.log import Log
-from shardtide.log.plans import PlanSubscriber
-from shardtide.log.publisher import Accepted, Rejected, WorkloadPublisher
-from shardtide.log.records import Group, Reader, Record, Sender
-from shardtide.log.reports import TrainerReports
-from shardtide.log.schemas import UndecodableRecord
-
-__all__ = [
-    "Accepted",
-    "Group",
-    "Log",
-    "PlanSubscriber",
-    "Reader",
-    "Record",
-    "Rejected",
-    "Sender",
-    "TrainerReports",
-    "UndecodableRecord",
-    "WorkloadPublisher",
-]
+from shardtide.log.log import Log as Log
+from shardtide.log.plans import PlanSubscriber as PlanSubscriber
+from shardtide.log.publisher import Accepted as Accepted, Rejected as Rejected, WorkloadPublisher as WorkloadPublisher
+from shardtide.log.records import Group as Group, Reader as Reader, Record as Record, Sender as Sender
+from shardtide.log.reports import TrainerReports as TrainerReports
+from shardtide.log.schemas import UndecodableRecord as UndecodableRecord

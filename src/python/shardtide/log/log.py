@@ -1,7 +1,5 @@
 """Reads and writes Shardtide's Kafka topics.
 
-Works with the packages confluent-kafka and avro.
-
 Errors are those of shardtide.errors everywhere: Unreachable if Kafka or the schema registry cannot be reached,
 AccessDenied if the user lacks a right (the message names it), NotFound if there is no such topic or schema,
 InvalidRecord for values, and confluent_kafka.KafkaException for all else.
@@ -100,8 +98,7 @@ class Log:
     def publish(self, topic: str, key: str, value: dict[str, Any], until: float = math.inf) -> tuple[int, int]:
         """Writes a value and waits until all in-sync replicas have it; returns its partition and offset.
 
-        Fields that are left out take their defaults. After Unreachable, and TimedOut at the time until of
-        time.monotonic(), it is not known whether the record is in the log.
+        After Unreachable, and TimedOut at the time until of time.monotonic(), the record may be in the log or not.
         """
         if self._publishing.acquire(timeout=-1 if until == math.inf else max(0.0, until - time.monotonic())):
             try:
@@ -188,15 +185,13 @@ class Log:
     def problem(self, error: KafkaError, operation: str, topic: str, group: str | None = None) -> Exception:
         """Returns the exception for an error of Kafka's.
 
-        operation: the right that was needed: Read, Write or Describe
-        topic, group: what it was needed on, without the prefix
+        operation: the right that was needed on the topic or group, without the prefix: Read, Write or Describe
         """
         name = self.prefix + topic
-        role = ROLES.get(topic, "dashboard")
         if error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
-            return AccessDenied(_missing("Describe", f"group {self.prefix}{group}", role))
+            return self._denied("Describe", f"group {self.prefix}{group}", topic)
         if error.code() in _UNAUTHORIZED:
-            return AccessDenied(_missing(operation, f"topic {name}", role))
+            return self._denied(operation, f"topic {name}", topic)
         if error.code() in _NO_TOPIC:
             return NotFound(
                 f"There is no topic {name} at {self._address}; the planner creates its topics when it starts. Check the"
@@ -231,16 +226,17 @@ class Log:
 
     def _hint(self) -> str:
         mechanism = str(self._settings.get("sasl.mechanism", self._settings.get("sasl.mechanisms", "")))
-        version = tuple(int(number) for number in re.findall(r"\d+", confluent_kafka.libversion()[0])[:3])
-        if not mechanism.startswith("SCRAM") or version >= _SCRAM_VERSION:
+        has = confluent_kafka.libversion()[0]
+        if not mechanism.startswith("SCRAM") or tuple(map(int, re.findall(r"\d+", has)[:3])) >= _SCRAM_VERSION:
             return ""
         return (
-            f". The password may be right: librdkafka {confluent_kafka.libversion()[0]} cannot use {mechanism} with Kafka 3.8.1"
-            f" and later; install confluent-kafka {'.'.join(str(number) for number in _SCRAM_VERSION)} or later"
+            f". The password may be right: librdkafka {has} cannot use {mechanism} with Kafka 3.8.1 and later; install"
+            f" confluent-kafka {'.'.join(map(str, _SCRAM_VERSION))} or later"
         )
 
 
-def _missing(operation: str, resource: str, role: str) -> str:
-    return (
-        f"This user needs {operation} on {resource}; ./shardtide rights --role {role} prints the commands that grant it"
-    )
+    def _denied(self, operation: str, resource: str, topic: str) -> AccessDenied:
+        role = ROLES.get(topic, "dashboard")
+        return AccessDenied(
+            f"This user needs {operation} on {resource}; ./shardtide rights --role {role} prints the commands that grant it"
+        )

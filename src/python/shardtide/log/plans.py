@@ -26,9 +26,6 @@ RETRY_SECONDS = 1.0
 class PlanSubscriber(Closing):
     """The latest plan of a workload, kept current by a background thread that outlives outages of Kafka.
 
-    log: a shardtide.log.Log
-    workload: whose plans
-
     deleted: whether the workload was deleted after a plan; its trainer may end, or keep the plan that runs
     """
 
@@ -47,10 +44,7 @@ class PlanSubscriber(Closing):
         self._thread.start()
 
     def poll(self, timeout: float = 0.0) -> ShardingPlan | None:
-        """Returns the latest ShardingPlan that was not returned before; None if none comes within a time.
-
-        timeout: the longest wait, in seconds; 0 never waits
-        """
+        """Returns the latest plan that was not returned before; None if none comes within so many seconds."""
         with self._changed:
             self._changed.wait_for(self._is_new, timeout)
             return self._returned() if self._is_new() else None
@@ -65,22 +59,17 @@ class PlanSubscriber(Closing):
         in time; Unreachable if the topic was not read in time; AccessDenied.
         """
         seconds = self._log.timeout_seconds if timeout is None else timeout
+        topic = self._log.prefix + PLANS
         with self._changed:
             if generation is None:
                 if not self._wait(lambda: self._caught_up, seconds):
-                    raise self._error or Unreachable(
-                        f"The end of topic {self._log.prefix}{PLANS} was not reached within {seconds} s"
-                    )
+                    raise self._error or Unreachable(f"The end of topic {topic} was not reached within {seconds} s")
                 if self._latest is None:
-                    raise NotFound(
-                        f"Workload {self._workload} has no plan on {self._log.prefix}{PLANS}; publish its tables and"
-                        " its cluster first"
-                    )
+                    none = f"Workload {self._workload} has no plan on {topic}"
+                    raise NotFound(f"{none}; publish its tables and its cluster first")
             elif not self._wait(lambda: self._latest and self._latest["generation"] >= generation, seconds):
-                raise self._error or TimedOut(
-                    f"Workload {self._workload} has no plan of generation {generation} after {seconds} s; check that a"
-                    " planner runs and that the tables fit"
-                )
+                none = f"Workload {self._workload} has no plan of generation {generation} after {seconds} s"
+                raise self._error or TimedOut(f"{none}; check that a planner runs and that the tables fit")
             return self._returned()
 
     @deprecated("poll()")
@@ -116,8 +105,7 @@ class PlanSubscriber(Closing):
     @property
     def problem(self) -> str | None:
         """What keeps plans from being read; None while they are."""
-        error = self._error
-        return None if error is None else str(error)
+        return None if self._error is None else str(self._error)
 
     def close(self, timeout_seconds: float = 1.0) -> None:
         """Stops reading; waits at most for a time until the connections are closed."""

@@ -61,8 +61,8 @@ class WorkloadPublisher:
         """Publishes a change and returns its partition and offset; errors as Log.publish.
 
         ValueError if the change does not match its schema, with the field; or if two changes are of one table, or of the
-        cluster: the later one would undo the earlier. After a ConnectionError, publish the same change again: an
-        eventId is applied once. It is a UUID, as a uuid.UUID or a text in any of its forms.
+        cluster. After a ConnectionError, publish the same change again: an eventId is applied once. It is a UUID, as a
+        uuid.UUID or a text in any of its forms.
         """
         change = _checked(change)
         return self._log.publish(CHANGES, change["workloadId"], change)
@@ -131,10 +131,9 @@ class _Outcome:
             return Rejected(record.value["reason"], record.value["message"])
         if self._ends is None and time.monotonic() >= self._group_at:
             self._read_group()
-        if self._ends is not None and self._predictions.is_past(self._ends[0]):
-            if self._rejections.is_past(self._ends[1]):
-                return Accepted(None)
-        return None
+        readers = self._predictions, self._rejections
+        is_past = self._ends is not None and all(reader.is_past(ends) for reader, ends in zip(readers, self._ends))
+        return Accepted(None) if is_past else None
 
     def _read_group(self) -> None:
         """Reads where the planner's topics end, once the planner has read past the change."""

@@ -44,9 +44,7 @@ def _left(end: float, most: float = math.inf) -> float:
 class Reader(Closing):
     """Reads the committed records of all partitions of a topic, without a consumer group.
 
-    Records that cannot be decoded are logged and skipped.
-
-    skipped: number of records that were skipped
+    skipped: number of records that could not be decoded: they are logged and skipped
     caught_up: whether all records were read that were in the topic when the reader was created
     """
 
@@ -182,13 +180,8 @@ class Reader(Closing):
                 raise UndecodableRecord(f"The key is {key!r}; expected {self._key_field}, {value[self._key_field]!r}")
         except UndecodableRecord as e:
             self.skipped += 1
-            logger.warning(
-                "Skipped a record of topic %s, partition %d, offset %d: %s",
-                message.topic(),
-                message.partition(),
-                message.offset(),
-                e,
-            )
+            place = message.topic(), message.partition(), message.offset()
+            logger.warning("Skipped a record of topic %s, partition %d, offset %d: %s", *place, e)
             return None
         except (ConnectionError, LookupError, PermissionError):
             self._waiting = message
@@ -201,19 +194,15 @@ class Reader(Closing):
         return bool(ids) and ids[-1] != self._event_id
 
     def all(self, timeout_seconds: float = 60.0) -> Iterator[Record]:
-        """Yields the records up to the topic's end as it was when the reader was created.
-
-        ConnectionError if they have not arrived after a time.
-        """
+        """Yields the records up to the topic's end as it was when this was created; Unreachable if they do not arrive."""
         end = time.monotonic() + timeout_seconds
         while not self.caught_up:
             record = self.poll(POLL_SECONDS)
             if record is not None:
                 yield record
             elif time.monotonic() > end:
-                raise Unreachable(
-                    f"The end of topic {self._log.prefix}{self._topic} was not reached within {timeout_seconds} s"
-                )
+                name = self._log.prefix + self._topic
+                raise Unreachable(f"The end of topic {name} was not reached within {timeout_seconds} s")
 
     def close(self) -> None:
         self._consumer.close()
@@ -230,9 +219,9 @@ class Sender:
     def send(
         self, topic: str, key: str, value: dict[str, Any], cancelled: Callable[[], bool] = lambda: False
     ) -> tuple[int, int] | None:
-        """Writes a value; returns its partition and offset, or None if it was cancelled.
+        """Writes a value; returns its partition and offset, or None if it was cancelled; it may be in the log then.
 
-        cancelled: called several times a second; ends the call once it returns True. The record may be in the log
+        cancelled: called several times a second; ends the call once it returns True
         """
         payload = self._log.encode(topic, value)
         if self._log.refused:
@@ -242,14 +231,9 @@ class Sender:
         if self._producer is None:
             self._producer = self._log.producer(self._timeout_seconds)
         producer = self._producer
-        reports: list[tuple[kafka.KafkaError | None, kafka.Message]] = []
+        name, reports = self._log.prefix + topic, []
         try:
-            producer.produce(
-                self._log.prefix + topic,
-                payload,
-                key.encode(),
-                on_delivery=lambda error, message: reports.append((error, message)),
-            )
+            producer.produce(name, payload, key.encode(), on_delivery=lambda *report: reports.append(report))
             while not reports:
                 # librdkafka would try until the time-out, as a sender without one does: a certificate may be renewed.
                 refused = self._timeout_seconds is not None and self._log.refused

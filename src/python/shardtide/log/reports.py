@@ -46,8 +46,6 @@ class TrainerReports(Closing):
     fills, and tries again while Kafka or the registry is away. Each kind has a buffer of its own: where it is full, the
     oldest report is dropped, logged and counted.
 
-    log: a shardtide.log.Log
-    workload: the workload that is trained
     source: who reports, shown to people
     run: name of this run of the trainer; steps count within a run. Use another one after each start
     capacity: reports of each kind that wait at most, at least 1
@@ -58,14 +56,7 @@ class TrainerReports(Closing):
     problem: what kept the last report from being sent; None after a report was sent
     """
 
-    def __init__(
-        self,
-        log: Log,
-        workload: str,
-        source: str = "torchrec",
-        run: str | None = None,
-        capacity: int = 1000,
-    ):
+    def __init__(self, log: Log, workload: str, source: str = "torchrec", run: str | None = None, capacity: int = 1000):
         if capacity < 1:
             raise ValueError(f"capacity must be at least 1, got {capacity}")
         self._log = log
@@ -77,9 +68,7 @@ class TrainerReports(Closing):
         self._changed = threading.Condition()
         # The first of them that is not empty is sent from next.
         self._buffers: dict[str, collections.deque[dict[str, Any]]] = {
-            STATUS: collections.deque(),
-            COSTS: collections.deque(),
-            FILLS: collections.deque(),
+            topic: collections.deque() for topic in (STATUS, COSTS, FILLS)
         }
         # Of the last report of fill.
         self._fills = 0
@@ -104,12 +93,12 @@ class TrainerReports(Closing):
 
         wave: number of the wave, from 1 to waves
         waves: in how many waves the trainer makes the plan's moves; 1 if all move at once
-
-        ValueError if wave is out of range.
         """
         if not 1 <= wave <= waves:
             raise ValueError(f"wave must be between 1 and its waves, got wave {wave} of {waves}")
-        self._status("FINISHED_MOVING", plan_id, step, wave=wave, waves=waves)
+        # Planners of 0.2.0 and older do not know these fields.
+        of_waves = {"wave": wave, "waves": waves} if waves > 1 else {}
+        self._status("FINISHED_MOVING", plan_id, step, None, **of_waves)
 
     def rejected(self, plan_id: str, step: int, reason: str) -> None:
         """Reports that the plan will not run: the planner's next plan starts from the one that runs."""
@@ -130,10 +119,10 @@ class TrainerReports(Closing):
         devices: one dict for each device, in order, with computeMs, forwardCommMs and backwardCommMs: milliseconds a
             step, at least 0; computeMs is 0 on a device without tables. forwardComputeMs may be added: the forward part
             of computeMs, above 0 and below it
-        collectives: durations of the step's collectives if they are measured apart, one dict for each, with collective
-            (all_to_all, reduce_scatter, all_gather, all_reduce), direction (forward, backward), scope (device, node,
-            cluster, copies) and ms: a duration for each device, without the time until all devices have begun.
-            backwardCommMs of a device is the sum of its backward ones, forwardCommMs at least that of its forward ones
+        collectives: durations of the step's collectives if they are measured apart, one dict for each, with the fields
+            of shardtide.train.meter.Collective and ms: a duration for each device, without the time until all devices
+            have begun. backwardCommMs of a device is the sum of its backward ones, forwardCommMs at least that of its
+            forward ones
         """
         if steps < 1:
             raise ValueError(f"steps must be at least 1, got {steps}")
@@ -159,9 +148,8 @@ class TrainerReports(Closing):
         them: they fail, and are counted as failed.
 
         plan_id: of the plan that runs, shown to people
-        tables: one dict for each table, at least one, with the fields of TableFill in avro/FillReport.avsc: table, and
-            shards, at least one. A shard is a dict with rank, slots (at least 1) and ids (at least 0), and if it has
-            them rowOffset, insertions, evictions and collisions. Column parts have the same rowOffset, and count once
+        tables: one dict for each table, at least one, with the fields of TableFill in avro/FillReport.avsc. Column parts
+            of a shard have the same rowOffset, and count once
 
         ValueError if there are no tables, a table is there twice or has no shards, or slots or a count is out of range.
         """
@@ -198,9 +186,8 @@ class TrainerReports(Closing):
         with self._changed:
             if not self._closing:
                 self._closing = True
-                left = self._count_waiting()
-                if left:
-                    self._drop(left, "it is closed")
+                if self._count_waiting():
+                    self._drop(self._count_waiting(), "it is closed")
                 for buffer in self._buffers.values():
                     buffer.clear()
                 self._sending = False
@@ -208,9 +195,7 @@ class TrainerReports(Closing):
         # A request to the registry may be under way; it is not waited for.
         self._thread.join(STOP_SECONDS)
 
-    def _status(
-        self, status: str, plan_id: str, step: int, reason: str | None = None, wave: int = 1, waves: int = 1
-    ) -> None:
+    def _status(self, status: str, plan_id: str, step: int, reason: str | None = None, **waves: int) -> None:
         value = {
             "workloadId": self._workload,
             "planId": plan_id,
@@ -220,10 +205,8 @@ class TrainerReports(Closing):
             "source": self._source,
             "run": self._run,
             "occurredAt": _now(),
+            **waves,
         }
-        if waves > 1:
-            # Planners of 0.2.0 and older do not know these fields.
-            value.update(wave=wave, waves=waves)
         self._add(STATUS, value)
 
     def _add(self, topic: str, value: dict[str, Any]) -> None:
@@ -271,21 +254,17 @@ class TrainerReports(Closing):
             return self._closing
 
         while True:
-            problem = None
+            sent, retry, failed = False, False, False
             try:
                 sent = sender.send(topic, self._workload, value, cancelled) is not None
-                retry = False
             except ConnectionError as e:
-                problem, sent, retry = str(e), False, True
+                retry = True
+                self._wait_for(str(e))
             except Exception as e:
                 # Whatever it is, the reports after this one may be good.
+                failed = True
                 absent = topic == FILLS and isinstance(e, LookupError)
-                problem = f"{e}. Maybe the planner runs without growth.enabled=true" if absent else str(e)
-                sent, retry = False, False
-            if retry:
-                self._wait_for(problem)
-            elif problem is not None:
-                self._fail(topic, problem)
+                self._fail(topic, f"{e}. Maybe the planner runs without growth.enabled=true" if absent else str(e))
             with self._changed:
                 if self._closing:
                     # It was counted as dropped.
@@ -297,16 +276,16 @@ class TrainerReports(Closing):
                     self.problem = None
                     self._failures.pop(topic, None)
                 self.sent += sent
-                self.failed += problem is not None
+                self.failed += failed
                 self._sending = False
                 self._changed.notify_all()
                 return
 
     def _wait_for(self, problem: str | None) -> None:
         """Logs why reports wait: an outage once, though each of its errors has another text."""
+        if problem is None:
+            return
         with self._changed:
-            if problem is None:
-                return
             if self.problem is None:
                 logger.warning("Reports to the planner wait: %s", problem)
             self.problem = problem

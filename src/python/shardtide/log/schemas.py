@@ -7,6 +7,7 @@ the planner does. Needs the package avro, which decodes a plan of 60 shards in 0
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import io
 import json
@@ -52,6 +53,8 @@ REMEMBERED_IDS = 1000
 
 QUOTED_CHARACTERS = 160
 
+_CHECK_ADDRESS = "check that the address is a schema registry's"
+
 SETTINGS = (
     "url",
     "basic.auth.user.info",
@@ -82,8 +85,7 @@ class Schemas:
     """A client of a schema registry. It only reads: the planner registers schemas.
 
     registry: url, address of the registry, as https://user:password@host for basic authentication, or with
-        basic.auth.user.info, user:password; ssl.ca.location, ssl.certificate.location, ssl.key.location and
-        ssl.key.password are of files in PEM, for TLS with certificates of your own
+        basic.auth.user.info, user:password; the others of SETTINGS are PEM files, for TLS with your own certificates
     timeout_seconds: the longest time from a request to the end of its answer
     """
 
@@ -102,16 +104,15 @@ class Schemas:
         if user is not None:
             self._opener.addheaders.append(("Authorization", "Basic " + base64.b64encode(user.encode()).decode()))
         self._latest: dict[str, tuple[int, avro.schema.Schema]] = {}
-        self._readers: dict[tuple[str, int], Callable[[bytes], Any]] = {}
+        self._readers: dict[tuple[str, int], avro.io.DatumReader] = {}
         self._odd: dict[int, _OddId] = {}
         self._budget = MISSING_SECONDS * UNCLEAR_FACTOR
         self._budget_at = time.monotonic()
 
     def encode(self, topic: str, value: dict[str, Any]) -> bytes:
-        """Returns a value as a record of a topic, written with the newest registered schema.
+        """Returns a value as a record of a topic, written with the newest registered schema; see with_defaults.
 
-        Fields that are left out take their defaults; see with_defaults. ValueError if the value does not match the
-        schema, with the field, its value and what is expected; LookupError if the registry has no schema of the topic;
+        ValueError if the value does not match the schema; LookupError if the registry has none of the topic;
         ConnectionError if it cannot be reached; PermissionError if it refuses.
         """
         schema_id, schema = self._latest_of(topic)
@@ -127,8 +128,7 @@ class Schemas:
         """Returns the value of a topic's record, in the form of the newest registered schema.
 
         UndecodableRecord if the bytes are not a value of the topic, or the registry gives no schema to read them with.
-        LookupError, ConnectionError and PermissionError as for encode, and UndecidedSchema: the record itself may be
-        good, so try again.
+        Errors as encode, and UndecidedSchema: the record itself may be good, so try again.
         """
         if len(payload) < HEADER_BYTES or payload[0] != 0:
             raise UndecodableRecord(
@@ -140,12 +140,12 @@ class Schemas:
             raise UndecodableRecord(f"Schema id {schema_id}; expected 0 to {LARGEST_ID}")
         reader = self._reader(topic, schema_id)
         try:
-            return reader(payload[HEADER_BYTES:])
+            return reader.read(avro.io.BinaryDecoder(io.BytesIO(payload[HEADER_BYTES:])))
         except Exception as e:
             # Avro's decoder checks little: foreign bytes end in exceptions of many types.
             raise UndecodableRecord(f"Not a value of {topic} in schema {schema_id}: {_short(e)}") from e
 
-    def _reader(self, topic: str, schema_id: int) -> Callable[[bytes], Any]:
+    def _reader(self, topic: str, schema_id: int) -> avro.io.DatumReader:
         key = (topic, schema_id)
         if key not in self._readers:
             latest_id, latest = self._latest_of(topic)
@@ -154,7 +154,7 @@ class Schemas:
                 writer = _parse(texts)
                 if _name(writer) != _name(latest):
                     raise UndecodableRecord(f"Schema {schema_id} is {_name(writer)}; expected {_name(latest)}")
-                self._readers[key] = _reader(writer, latest)
+                self._readers[key] = avro.io.DatumReader(writer, latest)
             except UndecodableRecord:
                 raise
             except Exception as e:
@@ -163,10 +163,7 @@ class Schemas:
         return self._readers[key]
 
     def _writer(self, schema_id: int, latest_id: int) -> list[str]:
-        """Returns the text of a schema after those that it refers to.
-
-        UndecodableRecord if the registry gives none, though it gives that of another id.
-        """
+        """Returns the text of a schema after those that it refers to; UndecodableRecord if only others are given."""
         odd = self._odd.get(schema_id)
         if odd is not None and odd.problem is not None and time.monotonic() - odd.since < REMEMBERED_SECONDS:
             raise UndecodableRecord(odd.problem)
@@ -259,22 +256,22 @@ class Schemas:
         # urllib's time-out is for the next byte; this is for all of them.
         answers: queue.SimpleQueue[dict[str, Any] | Exception] = queue.SimpleQueue()
         end = time.monotonic() + self._timeout_seconds
-        threading.Thread(
-            target=lambda: answers.put(self._request(path, end)), name="shardtide-registry", daemon=True
-        ).start()
+        request = threading.Thread(target=lambda: answers.put(self._request(path, end)), name="shardtide-registry")
+        request.daemon = True
+        request.start()
         try:
             answer = answers.get(timeout=self._timeout_seconds)
         except queue.Empty:
-            answer = self._late()
+            answer = self._unreachable(self._late())
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    def _late(self) -> Unreachable:
-        return Unreachable(
-            f"The schema registry at {self._url} does not answer: no complete answer within {self._timeout_seconds} s;"
-            f" {_CHECK_ADDRESS}"
-        )
+    def _late(self) -> str:
+        return f"no complete answer within {self._timeout_seconds} s"
+
+    def _unreachable(self, why: str, advice: str = _CHECK_ADDRESS) -> Unreachable:
+        return Unreachable(f"The schema registry at {self._url} does not answer: {why}; {advice}")
 
     def _request(self, path: str, end: float) -> dict[str, Any] | Exception:
         try:
@@ -286,14 +283,13 @@ class Schemas:
                 status, body = response.status, b""
                 while chunk := response.read1(65536):
                     if time.monotonic() > end:
-                        return self._late()
+                        return self._unreachable(self._late())
                     body += chunk
         except (OSError, http.client.HTTPException, ValueError) as e:
-            return Unreachable(f"The schema registry at {self._url} does not answer: {_short(e)}; {_CHECK_ADDRESS}")
-        try:
+            return self._unreachable(_short(e))
+        found = None
+        with contextlib.suppress(ValueError):
             found = json.loads(body)
-        except ValueError:
-            found = None
         if status == 200 and isinstance(found, dict):
             return found
         return self._problem(status, path, body, found if isinstance(found, dict) else {})
@@ -303,34 +299,31 @@ class Schemas:
         text = _quoted(str(found.get("message") or body.decode(errors="replace")))
         answer = f"{status}{f' ({code})' if code not in (None, status) else ''}, {text or 'nothing'}"
         if status in (401, 403):
-            advice = (
-                "check the user and the password in its address"
-                if status == 401
-                else "this user needs the right to read its schemas"
-            )
+            advice = "check the user and the password in its address"
+            if status == 403:
+                advice = "this user needs the right to read its schemas"
             return AccessDenied(f"The schema registry at {self._url} refuses this user: {answer}; {advice}")
         if status == 404 and code in NOT_FOUND_CODES:
             return NotFound(
                 f"The schema registry at {self._url} has no {path} ({answer}); it has the schemas of a planner's topics"
                 " once the planner has started. Check the prefix"
             )
-        advice = "try again later" if status in (408, 429) or status >= 500 else _CHECK_ADDRESS
-        return Unreachable(f"The schema registry at {self._url} does not answer: {answer}; {advice}")
+        may_pass = status in (408, 429) or status >= 500
+        return self._unreachable(answer, "try again later" if may_pass else _CHECK_ADDRESS)
 
 
 def _tls(settings: Mapping[str, Any]) -> ssl.SSLContext:
     """Returns how to trust the registry, and how to be known to it; ssl.SSLError if a file is not in PEM."""
-    for name in ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location"):
-        if settings.get(name) is not None and not pathlib.Path(settings[name]).is_file():
-            raise ValueError(f"{name} of registry must be a file, got {shown(settings[name])}")
-    context = ssl.create_default_context(cafile=settings.get("ssl.ca.location"))
-    certificate = settings.get("ssl.certificate.location")
+    authority, certificate, key = (settings.get(f"ssl.{of}.location") for of in ("ca", "certificate", "key"))
+    for name, file in (("ca", authority), ("certificate", certificate), ("key", key)):
+        if file is not None and not pathlib.Path(file).is_file():
+            raise ValueError(f"ssl.{name}.location of registry must be a file, got {shown(file)}")
+    context = ssl.create_default_context(cafile=authority)
     if certificate is not None:
-        context.load_cert_chain(certificate, settings.get("ssl.key.location"), settings.get("ssl.key.password"))
+        context.load_cert_chain(certificate, key, settings.get("ssl.key.password"))
     return context
 
 
-_CHECK_ADDRESS = "check that the address is a schema registry's"
 
 
 def _quoted(text: str) -> str:
@@ -340,16 +333,9 @@ def _quoted(text: str) -> str:
 
 def _parse(texts: list[str]) -> avro.schema.Schema:
     """Returns the last of some schemas, which may refer to those before it."""
-    if len(texts) == 1:
-        return avro.schema.parse(texts[0])
     names = avro.name.Names()
-    parsed = [avro.schema.make_avsc_object(json.loads(text), names) for text in texts]
-    return parsed[-1]
+    return [avro.schema.make_avsc_object(json.loads(text), names) for text in texts][-1]
 
-
-def _reader(writer: avro.schema.Schema, latest: avro.schema.Schema) -> Callable[[bytes], Any]:
-    reader = avro.io.DatumReader(writer, latest)
-    return lambda body: reader.read(avro.io.BinaryDecoder(io.BytesIO(body)))
 
 
 def _name(schema: avro.schema.Schema) -> str:

@@ -27,6 +27,9 @@ EXPECTED = {
     "map": "a dict",
     "null": "None",
     "string": "a str",
+    # Of logical types.
+    "timestamp-millis": "a datetime with a time zone",
+    "uuid": "a uuid.UUID or its text",
 }
 
 
@@ -62,12 +65,13 @@ def with_defaults(schema: avro.schema.Schema, value: Any, path: str = "") -> Any
 
 def _record(schema: Any, value: Any, path: str) -> dict[str, Any]:
     begin = f"{path}: " if path else ""
-    names = ", ".join(field.name for field in schema.fields)
+    known = [field.name for field in schema.fields]
+    names = ", ".join(known)
     if not isinstance(value, Mapping):
         raise InvalidRecord(f"{begin}{schema.name} must be a dict with {names}, got {shown(value)}")
-    unknown = value.keys() - {field.name for field in schema.fields}
+    unknown = ", ".join(sorted(map(str, value.keys() - set(known))))
     if unknown:
-        raise InvalidRecord(f"{begin}{schema.name} has no field {', '.join(sorted(map(str, unknown)))}; expected {names}")
+        raise InvalidRecord(f"{begin}{schema.name} has no field {unknown}; expected {names}")
     complete = {}
     for field in schema.fields:
         if field.name in value:
@@ -87,11 +91,9 @@ def _branch(schema: Any, value: Any, path: str) -> Any:
     records = [branch for branch in schema.schemas if branch.type == "record"]
     if records and isinstance(value, Mapping):
         for branch in records:
-            if value.keys() <= {field.name for field in branch.fields}:
-                if value.keys() >= {field.name for field in branch.fields if not field.has_default}:
-                    return with_defaults(branch, value, path)
-        if len(records) == 1:
-            return with_defaults(records[0], value, path)
+            needed = {field.name for field in branch.fields if not field.has_default}
+            if len(records) == 1 or needed <= value.keys() <= {field.name for field in branch.fields}:
+                return with_defaults(branch, value, path)
         begin = f"{path}: a" if path else "A"
         raise InvalidRecord(
             f"{begin} value with the fields {', '.join(sorted(map(str, value))) or 'none'}; expected those of one of "
@@ -104,46 +106,37 @@ def _branch(schema: Any, value: Any, path: str) -> Any:
 
 
 def _primitive(schema: Any, value: Any, path: str) -> Any:
-    logical = schema.props.get("logicalType")
+    logical, kind = schema.props.get("logicalType"), schema.type
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if logical == "uuid":
-        try:
+        with contextlib.suppress(ValueError, AttributeError, TypeError):
             return str(value if isinstance(value, uuid.UUID) else uuid.UUID(value))
-        except (ValueError, AttributeError, TypeError):
-            raise _invalid(path, _expected(schema), value) from None
-    if logical == "timestamp-millis":
+    elif logical == "timestamp-millis":
         if isinstance(value, datetime.datetime) and value.utcoffset() is not None:
             return value
-        raise _invalid(path, _expected(schema), value)
-    kind = schema.type
-    if kind == "boolean" and isinstance(value, bool):
-        return value
-    if kind in BITS and isinstance(value, numbers.Integral) and not isinstance(value, bool):
-        if -(2 ** (BITS[kind] - 1)) <= value < 2 ** (BITS[kind] - 1):
+    elif kind in BITS:
+        limit = 2 ** (BITS[kind] - 1)
+        if is_number and isinstance(value, numbers.Integral) and -limit <= value < limit:
             return int(value)
-    if kind in ("double", "float") and isinstance(value, numbers.Real) and not isinstance(value, bool):
+    elif kind in ("double", "float") and is_number:
         return float(value)
-    if kind == "string" and isinstance(value, str):
+    elif kind == "string" and isinstance(value, str):
         return check_text(str(value), path)
-    if kind == "enum" and isinstance(value, str) and value in schema.symbols:
-        return value
-    if kind in ("bytes", "fixed") and isinstance(value, (bytes, bytearray, memoryview)):
+    elif kind in ("bytes", "fixed") and isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
-    if kind == "null" and value is None:
-        return None
+    elif (kind == "boolean" and isinstance(value, bool)) or (kind == "null" and value is None):
+        return value
+    elif kind == "enum" and isinstance(value, str) and value in schema.symbols:
+        return value
     raise _invalid(path, _expected(schema), value)
 
 
 def _expected(schema: Any) -> str:
-    logical = schema.props.get("logicalType")
-    if logical == "uuid":
-        return "a uuid.UUID or its text"
-    if logical == "timestamp-millis":
-        return "a datetime with a time zone"
     if schema.type == "enum":
         return f"one of {', '.join(schema.symbols)}"
     if schema.type == "record":
         return f"a dict of {schema.name}"
-    return EXPECTED.get(schema.type, str(schema.type))
+    return EXPECTED.get(schema.props.get("logicalType"), EXPECTED.get(schema.type, str(schema.type)))
 
 
 def _invalid(path: str, expected: str, value: Any) -> InvalidRecord:

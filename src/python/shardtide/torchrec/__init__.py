@@ -31,21 +31,16 @@ __all__ = [
 
 # Of version 0.2.0: where each of its other names is now; `changes` is a module.
 _MOVED = {
-    "DEFAULT_MODULE": "descriptions",
-    "NotReshardable": "changes",
-    "check_model": "modules",
-    "collections": "modules",
-    "describe": "descriptions",
-    "describe_for": "modules",
-    "drain_pipeline": "resharder",
-    "from_sharding_plan": "conversions",
-    "reshard_call": "conversions",
-    "running_description": "conversions",
-    "table_modules": "modules",
-    "table_size": "modules",
-    "to_module_plan": "conversions",
-    "to_sharding_plan": "conversions",
-    "to_sharding_spec": "conversions",
+    name: module
+    for module, names in {
+        "changes": "NotReshardable",
+        "conversions": "from_sharding_plan reshard_call running_description to_module_plan to_sharding_plan"
+        " to_sharding_spec",
+        "descriptions": "DEFAULT_MODULE describe",
+        "modules": "check_model collections describe_for table_modules table_size",
+        "resharder": "drain_pipeline",
+    }.items()
+    for name in names.split()
 }
 
 

@@ -15,10 +15,9 @@ _KEPT = ("optimizer", "enforce_hbm")
 
 
 class NotReshardable(ShardtideError, ValueError):
-    """A running model cannot go from one plan to the other.
+    """A running model cannot go from one plan to the other: restart from a checkpoint, see shardtide.torchrec.checkpoint.
 
-    problems: the reasons, a sentence each. Save a checkpoint, and start again with the new plan: see
-        shardtide.torchrec.checkpoint.
+    problems: the reasons, a sentence each
     """
 
     def __init__(self, problems: Sequence[str]):
@@ -39,21 +38,18 @@ def changes(running: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     problems = []
     if "dmp_collection" in running or "dmp_collection" in wanted:
         problems.append("The running plan or the new one has replica groups; must be one, restart from a checkpoint")
-    if running["world_size"] != wanted["world_size"]:
-        problems.append(
-            f"The running plan is for {running['world_size']} devices and the new one for {wanted['world_size']};"
-            " the number must not change, since a process group keeps it"
-        )
-    if sorted(running["plan"]) != sorted(wanted["plan"]):
-        problems.append(
-            f"The running plan is for modules {sorted(running['plan'])} and the new one for {sorted(wanted['plan'])};"
-            " must be the same"
-        )
+    was, new = running["world_size"], wanted["world_size"]
+    if was != new:
+        differ = f"The running plan is for {was} devices and the new one for {new}"
+        problems.append(f"{differ}; the number must not change, since a process group keeps it")
+    modules, others = sorted(running["plan"]), sorted(wanted["plan"])
+    if modules != others:
+        problems.append(f"The running plan is for modules {modules} and the new one for {others}; must be the same")
     if problems:
         raise NotReshardable(problems)
     changed: dict[str, dict[str, Any]] = {}
     moved = 0
-    for module in sorted(wanted["plan"]):
+    for module in others:
         before, after = _placements(running["plan"][module]), _placements(wanted["plan"][module])
         for table in sorted(before.keys() | after.keys()):
             problem = _problem(table, before.get(table), after.get(table))
@@ -61,7 +57,8 @@ def changes(running: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
                 problems.append(problem)
             elif before[table] != after[table]:
                 changed.setdefault(module, {})[table] = after[table]
-                moved += _moved(before[table], after[table])
+                ranks = zip(_rank_of_each_column(before[table]), _rank_of_each_column(after[table]))
+                moved += table_size(after[table])[0] * sum(b != a for b, a in ranks)
     if problems:
         raise NotReshardable(problems)
     return {"plan": changed, "moved_elements": moved}
@@ -75,49 +72,30 @@ def _placements(tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def _problem(table: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> str | None:
-    if before is None:
-        return f'Table "{table}" is new; must be the tables of the running plan'
-    if after is None:
-        return f'Table "{table}" is missing; must be the tables of the running plan'
-    if table_size(before) != table_size(after):
-        new, old = table_size(after), table_size(before)
-        return (
-            f'Table "{table}" is {new[0]} rows by {new[1]} columns and was {old[0]} by {old[1]}; its size must not'
-            " change"
-        )
+    of = f'Table "{table}"'
+    if before is None or after is None:
+        return f"{of} is {'new' if before is None else 'missing'}; must be the tables of the running plan"
+    new, old = table_size(after), table_size(before)
+    if new != old:
+        return f"{of} is {new[0]} rows by {new[1]} columns and was {old[0]} by {old[1]}; its size must not change"
     if before == after:
         return None
     if any("uvm" in sharding["compute_kernel"] for sharding in (before, after)):
-        return (
-            f'Table "{table}" is or was cached; reshard moves only tables in device memory, restart from a checkpoint'
-        )
-    types = (before["sharding_type"], after["sharding_type"])
-    by_columns = all(kind in COLUMN_KINDS for kind in types)
-    if not by_columns or types[1] == "table_column_wise":
-        change = "with other shards" if types[0] == types[1] else f"and was {types[0]}"
-        return (
-            f'Table "{table}" is {types[1]} {change}; reshard moves only table_wise and column_wise shards,'
-            f" {'use reshardable plans' if by_columns else 'restart from a checkpoint'}"
-        )
-    if types[0] != types[1]:
-        return (
-            f'Table "{table}" is {types[1]} and was {types[0]}; reshard keeps the sharding type, use reshardable plans'
-        )
+        return f"{of} is or was cached; reshard moves only tables in device memory, restart from a checkpoint"
+    was, kind = before["sharding_type"], after["sharding_type"]
+    by_columns = was in COLUMN_KINDS and kind in COLUMN_KINDS
+    if not by_columns or kind == "table_column_wise":
+        change = "with other shards" if was == kind else f"and was {was}"
+        remedy = "use reshardable plans" if by_columns else "restart from a checkpoint"
+        return f"{of} is {kind} {change}; reshard moves only table_wise and column_wise shards, {remedy}"
+    if was != kind:
+        return f"{of} is {kind} and was {was}; reshard keeps the sharding type, use reshardable plans"
     if any(before.get(field) != after.get(field) for field in _KERNEL_FIELDS):
-        return (
-            f'Table "{table}" has another kernel, output type or rounding than before; reshard keeps them, restart from'
-            " a checkpoint"
-        )
+        change = f"{of} has another kernel, output type or rounding than before"
+        return f"{change}; reshard keeps them, restart from a checkpoint"
     if len(set(after["ranks"])) < len(after["ranks"]):
-        return (
-            f'Table "{table}" has shards on ranks {after["ranks"]}; reshard supports one per rank, use reshardable'
-            " plans"
-        )
+        return f"{of} has shards on ranks {after['ranks']}; reshard supports one per rank, use reshardable plans"
     return None
-
-
-def _moved(before: dict[str, Any], after: dict[str, Any]) -> int:
-    return table_size(after)[0] * sum(b != a for b, a in zip(_rank_of_each_column(before), _rank_of_each_column(after)))
 
 
 def _rank_of_each_column(sharding: dict[str, Any]) -> Iterator[int]:

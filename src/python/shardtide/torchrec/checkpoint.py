@@ -57,14 +57,14 @@ def load(model: Any, folder: str | pathlib.Path, dense_optimizer: Any = None) ->
 
     State of Adagrad follows its table from any plan to any other, to a data-parallel table and from one included. Where
     one side is Adagrad with a number for each weight and the other is row-wise, the number of a row is the mean of its
-    weights' numbers, which is exact, or each weight gets the number of its row.
+    weights' numbers, which is exact, or each weight gets the number of its row. The state of a dense optimizer that is
+    neither torch.optim.Adagrad nor TorchRec's RowWiseAdagrad is loaded into an optimizer of its class only.
 
     dense_optimizer: as for save(); its states are overwritten, also those that it makes in its first step
 
     Returns the names of what was not loaded: parameters and states of this rank that the checkpoint lacks, which keep
-    their values; and states of the model's parameters in the checkpoint for which no rank's optimizer has a place.
-    Among them are those of data-parallel tables without a dense_optimizer. The state of one that is neither
-    torch.optim.Adagrad nor TorchRec's RowWiseAdagrad is loaded into an optimizer of its class only.
+    their values; and states of the model's parameters in the checkpoint for which no rank's optimizer has a place, such
+    as those of data-parallel tables without a dense_optimizer.
 
     ValueError if a table has another size in the checkpoint; nothing is loaded then.
     """
@@ -95,38 +95,36 @@ def load(model: Any, folder: str | pathlib.Path, dense_optimizer: Any = None) ->
     for collection in collections(model).values():
         optimizer_state.set_learning_rates(collection, description["learning_rates"])
         optimizer_state.set_steps(collection, description.get("optimizer_steps", {}))
-    wanted: list[set[str]] = [set()] * dist.get_world_size()
-    dist.all_gather_object(wanted, known)
     prefixes = [f"{kind}optimizer.{name[len('model.') :]}." for name in parameters for kind in ("", "dense_")]
-    left = {name for name in saved.keys() - set().union(*wanted) if name.startswith(tuple(prefixes))}
+    left = {name for name in saved.keys() - set().union(*_gathered(known)) if name.startswith(tuple(prefixes))}
     return sorted({*parameters, *states} - whole.keys() - converted | left)
 
 
 def _check_sizes(tensors: Mapping[str, Any], saved: Mapping[str, Any], folder: pathlib.Path) -> None:
     for name, tensor in tensors.items():
-        if tuple(tensor.size()) != tuple(saved[name].size):
-            raise ValueError(
-                f"{name} is {list(saved[name].size)} in {folder} and {list(tensor.size())} in the model; must be equal"
-            )
+        there, here = list(saved[name].size), list(tensor.size())
+        if here != there:
+            raise ValueError(f"{name} is {there} in {folder} and {here} in the model; must be equal")
 
 
 def _of_all_ranks(model: Any, of: Any) -> dict[str, Any]:
     """Returns what a function of a collection returns for its tables on each rank, in one dict."""
+    own = {table: value for module in collections(model).values() for table, value in of(module).items()}
+    return {table: value for of_rank in _gathered(own) for table, value in sorted(of_rank.items())}
+
+
+def _gathered(own: Any) -> list[Any]:
     import torch.distributed as dist
 
-    own = {table: value for module in collections(model).values() for table, value in of(module).items()}
-    found: list[dict[str, Any]] = [{}] * dist.get_world_size()
+    found = [None] * dist.get_world_size()
     dist.all_gather_object(found, own)
-    return {table: value for of_rank in found for table, value in sorted(of_rank.items())}
+    return found
 
 
 def _load_by_row(
     folder: pathlib.Path, name: str, saved: Any, old: dict[str, Any], new: dict[str, Any], tensor: Any
 ) -> None:
-    """Loads a state with a number for each row of each shard, into one of other shards or with one for each weight.
-
-    old, new: shardings of the table
-    """
+    """Loads a state with a number for each row of each shard, into one of other shards or with one for each weight."""
     import torch
     from torch.distributed import checkpoint
 
@@ -139,19 +137,16 @@ def _load_by_row(
     for target in targets:
         target.zero_()
     for part in optimizer_state.common_columns(ranges, own):
-        first = own[part.new]["shard_offsets"][0]
-        end = first + own[part.new]["shard_sizes"][0]
-        value = state[part.old * rows : (part.old + 1) * rows][first:end].to(targets[part.new].device)
-        if targets[part.new].dim() == 2:
+        shard, target = own[part.new], targets[part.new]
+        first = part.old * rows + shard["shard_offsets"][0]
+        value = state[first : first + shard["shard_sizes"][0]].to(target.device)
+        if target.dim() == 2:
             value = value.unsqueeze(1).expand(-1, part.end - part.start)
-        optimizer_state.add_part(part, value, targets[part.new], own[part.new])
+        optimizer_state.add_part(part, value, target, shard)
 
 
 def _load_means(folder: pathlib.Path, name: str, saved: Any, parameter: Any, tensor: Any) -> None:
-    """Loads a state with a number for each weight into one with a number for each row of each shard: their mean.
-
-    parameter: of the table; the shards of this rank are read
-    """
+    """Loads a state with a number for each weight into one with a number for each row of each shard: their mean."""
     import torch
     from torch.distributed import checkpoint
     from torch.distributed._shard.sharded_tensor import Shard, ShardedTensor
@@ -177,9 +172,9 @@ def _own_shards(sharding: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns a table's shards of this rank; of a data-parallel table, one with all of it."""
     import torch.distributed as dist
 
-    if "shards" not in sharding:
-        return [_whole(sharding)]
-    return [shard for owner, shard in zip(sharding["ranks"], sharding["shards"]) if owner == dist.get_rank()]
+    placed = zip(sharding["ranks"], sharding.get("shards", ()))
+    own = [shard for owner, shard in placed if owner == dist.get_rank()]
+    return own if "shards" in sharding else [_whole(sharding)]
 
 
 def _whole(sharding: Mapping[str, Any]) -> dict[str, Any]:
@@ -212,11 +207,8 @@ def _parameters(model: Any) -> dict[str, Any]:
     """Returns tensors by name; of sharded tables, the shards of this rank."""
     import torch
 
-    return {
-        f"model.{name}": tensor
-        for name, tensor in model.state_dict().items()
-        if isinstance(tensor, torch.Tensor) or hasattr(tensor, "local_shards")
-    }
+    found = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+    return {name: of for name, of in found.items() if isinstance(of, torch.Tensor) or hasattr(of, "local_shards")}
 
 
 def _fused_states(model: Any) -> dict[str, Any]:

@@ -47,12 +47,7 @@ CODECS = {
 
 
 def can_send(codec: str, kind: str, device: str, pooled: bool = True) -> bool:
-    """Returns whether TorchRec sends what shards of a kind communicate with a codec.
-
-    codec: one of CODECS
-    kind: a sharding type; data_parallel communicates without codecs
-    device: cuda or cpu
-    """
+    """Returns whether TorchRec sends what shards of a kind communicate with a codec. device: cuda or cpu"""
     found = CODECS[codec]
     if pooled and kind in _ROW_KINDS:
         return found.sums_rows
@@ -63,9 +58,6 @@ def usable(
     cluster: Mapping[str, Any], tables: Sequence[Mapping[str, Any]], device: str
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Returns the codecs of a ClusterSpec that TorchRec can send whatever the plan, and why not the others.
-
-    tables: the TableSpecs of the workload
-    device: cuda or cpu
 
     A plan has a codec in all collectives of a scope, so that one that a kind of shards cannot send is usable only if no
     table is allowed that kind.
@@ -94,23 +86,16 @@ def _problem(codec: str, tables: Sequence[Mapping[str, Any]], cluster: Mapping[s
                 f"TorchRec does not send it on {device} for {', '.join(unable)} tables, which table {table['name']} may"
                 " be; must be excluded by its kinds"
             )
-        if block > 1 and set(kinds) != {"data_parallel"} and any(_least_sent(table, kinds, cluster, share) % block for share in _shares(table)):
-            return (
-                f"TorchRec sends it in blocks of {block} numbers; samples of a device times columns of a part of table"
-                f" {table['name']} must be a multiple"
-            )
+        shares = [feature.get("batchShare", 1.0) for feature in table.get("features") or [{}]]
+        sends = block > 1 and set(kinds) != {"data_parallel"}
+        if sends and any(_least_sent(table, kinds, cluster, share) % block for share in shares):
+            parts = f"samples of a device times columns of a part of table {table['name']} must be a multiple"
+            return f"TorchRec sends it in blocks of {block} numbers; {parts}"
     return None
 
 
-def _shares(table: Mapping[str, Any]) -> list[float]:
-    return [feature.get("batchShare", 1.0) for feature in table.get("features") or [{}]]
-
-
 def _least_sent(table: Mapping[str, Any], kinds: Iterable[str], cluster: Mapping[str, Any], share: float) -> float:
-    """Returns a number of which all that a device sends of a table's feature to another one are multiples.
-
-    share: samples of the feature for each of the batch
-    """
+    """Returns a number of which all that a device sends of a table's feature to another one are multiples."""
     is_cut = any(kind in kinds for kind in ("column_wise", "table_column_wise"))
     columns = plain(table["columns"])
     if not table.get("pooled", True):
@@ -120,14 +105,10 @@ def _least_sent(table: Mapping[str, Any], kinds: Iterable[str], cluster: Mapping
 
 
 def check(scope: str, direction: str, name: str, device: str) -> None:
-    """Checks the codec of a plan's collectives. device: cuda or cpu
-
-    ValueError names it if TorchRec does not have it, or does not send it for the shards of the scope.
-    """
+    """Checks the codec of a plan's collectives on cuda or cpu; ValueError if TorchRec does not send it for the scope."""
     kind = "row_wise" if scope in _ROW_SCOPES else "table_wise"
     known = [codec for codec in CODECS if can_send(codec, kind, device)]
     if name not in known:
-        raise ValueError(
-            f"The {direction} collectives of scope {scope} have codec {name}, which TorchRec does not send there on"
-            f" {device}; must be one of {', '.join(known)}: plan again without codec {name}"
-        )
+        has = f"The {direction} collectives of scope {scope} have codec {name}"
+        must = f"must be one of {', '.join(known)}: plan again without codec {name}"
+        raise ValueError(f"{has}, which TorchRec does not send there on {device}; {must}")

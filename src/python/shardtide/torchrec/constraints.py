@@ -75,9 +75,9 @@ def check_sharders(model: Any, sharders: Iterable[Any]) -> None:
     """
     by_type = by_module_type(sharders)
     found = collections_of_paths(model)
+    known = ", ".join(kind.__name__ for kind in by_type) or "none, since there are no sharders"
     problems = [
-        f'Module "{path}" is a {type(collection).__name__}, for which there is no sharder; must be one of'
-        f" {', '.join(kind.__name__ for kind in by_type) or 'none, since there are no sharders'}"
+        f'Module "{path}" is a {type(collection).__name__}, for which there is no sharder; must be one of {known}'
         for path, collection in found.items()
         if type(collection) not in by_type
     ]
@@ -101,11 +101,9 @@ def check_sharders(model: Any, sharders: Iterable[Any]) -> None:
 def rules_of(
     model: Any, sharders: Iterable[Any], constraints: Mapping[str, Any], device: str, samples: float | None = None
 ) -> dict[str, TableRules]:
-    """Returns what a plan must keep to for each table of a model.
+    """Returns what a plan must keep to for each table of a model, of the constraints and of the sharders.
 
-    sharders: those of DistributedModelParallel, one for each collection
     constraints: by table, ParameterConstraints of TorchRec, or the fields of Shardtide's TableConstraints
-    device: type of the devices: cuda, cpu
     samples: of a device in a batch; None: batch_sizes are not read, since nothing is published
 
     ValueError names what TorchRec would refuse, and what a plan cannot keep to.
@@ -172,22 +170,17 @@ class _Table(NamedTuple):
     def _limits(
         self, kinds: Sequence[str] | None, kernels: Sequence[str] | None, more: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Returns TableConstraints.
-
-        kinds, kernels: the only ones that are allowed; None: all that the sharder has
-        more: other TableConstraints
-        """
-        wanted = [getattr(kind, "value", kind) for kind in kinds or KINDS]
+        """Returns TableConstraints with more others, for the only kinds and kernels that are allowed; None: all."""
+        wanted, only = [getattr(kind, "value", kind) for kind in kinds or KINDS], _values(kernels or ())
         unknown = [shown(kind) for kind in wanted if kind not in KINDS]
         if unknown:
             raise ValueError(f"sharding types must be of {', '.join(KINDS)}, got {', '.join(unknown)}")
         usable = {
-            kind: [name for name in self.allowed[kind] if kernels is None or not kernels or name in _values(kernels)]
+            kind: [name for name in self.allowed[kind] if not only or name in only]
             for kind in KINDS
             if kind in self.allowed and kind in wanted
         }
         # Copies have the kernel dense; all else has fused, or a cache beside it, or is in host memory if it must be.
-        only = _values(kernels or ())
         other = only[0] if len(only) == 1 and only[0] in _IN_HOST_MEMORY else "fused"
         possible = [
             kind for kind, names in usable.items() if ("dense" if kind == "data_parallel" else other) in names
@@ -207,15 +200,10 @@ class _Table(NamedTuple):
                 f"compute_kernels {', '.join(_values(kernels or ()))} cannot be planned; must have fused, or dense for"
                 " data_parallel, beside which fused_uvm_caching may be, or one of fused_uvm and fused_uvm_caching alone"
             )
-        asked = [
-            f"{name} {', '.join(_values(values))}"
-            for name, values in (("sharding_types", kinds), ("compute_kernels", kernels))
-            if values
-        ]
-        return (
-            f"{' with '.join(asked) or 'no sharding type'} is not possible: {self.sharder} has"
-            f" {_allowed_text(self.allowed) or 'none'} on {self.device}"
-        )
+        given = {"sharding_types": kinds, "compute_kernels": kernels}
+        asked = " with ".join(f"{name} {', '.join(_values(values))}" for name, values in given.items() if values)
+        has = ", ".join(f"{kind} ({' or '.join(names)})" for kind, names in self.allowed.items()) or "none"
+        return f"{asked or 'no sharding type'} is not possible: {self.sharder} has {has} on {self.device}"
 
     def _check_honoured(self, given: Any) -> None:
         for field in dataclasses.fields(given):
@@ -243,11 +231,10 @@ class _Table(NamedTuple):
         return self._by_feature("pooling_factors", factors)
 
     def _batch_shares(self, given: Any) -> dict[str, float]:
-        sizes, poolings = (
-            {feature: 1.0 for feature in self._features()} if numbers is None else self._by_feature(field, numbers)
-            for field, numbers in (("batch_sizes", given.batch_sizes), ("num_poolings", given.num_poolings))
-        )
-        if self.samples is None or (given.batch_sizes is None and given.num_poolings is None):
+        ones = [1.0] * len(self._features())
+        sizes = self._by_feature("batch_sizes", ones if given.batch_sizes is None else given.batch_sizes)
+        poolings = self._by_feature("num_poolings", ones if given.num_poolings is None else given.num_poolings)
+        if self.samples is None:
             return {}
         of_batch = 1.0 if given.batch_sizes is None else self.samples
         shares = {feature: size / of_batch * poolings[feature] for feature, size in sizes.items()}
@@ -289,8 +276,6 @@ def optimizers_of(model: Any, sharders: Iterable[Any], from_class: Any) -> dict[
     That of apply_optimizer_in_backward comes before the one in fused_params of the sharder, as in TorchRec.
 
     from_class: returns the EmbOptimType of a class of optimizers: torchrec's optimizer_type_to_emb_opt_type
-
-    ValueError if Shardtide does not know one.
     """
     by_type = by_module_type(sharders)
     found: dict[str, str] = {}
@@ -308,7 +293,3 @@ def optimizers_of(model: Any, sharders: Iterable[Any], from_class: Any) -> dict[
 def _values(names: Iterable[Any]) -> list[str]:
     """Returns names, of which some may be members of an enum."""
     return [str(getattr(name, "value", name)) for name in names]
-
-
-def _allowed_text(allowed: Mapping[str, list[str]]) -> str:
-    return ", ".join(f"{kind} ({' or '.join(kernels)})" for kind, kernels in allowed.items())

@@ -30,7 +30,12 @@ def to_sharding_plan(plan: Mapping[str, Any], **options: Any) -> Any:
 
 
 def to_module_plan(tables: Mapping[str, dict[str, Any]]) -> Any:
-    from torchrec.distributed.types import EmbeddingModuleShardingPlan, ParameterSharding
+    from torchrec.distributed.types import CacheAlgorithm, CacheParams, EmbeddingModuleShardingPlan, ParameterSharding
+    from torchrec.types import DataType
+
+    def cache_params(params: Mapping[str, Any]) -> Any:
+        algorithm = params.get("algorithm")
+        return CacheParams(algorithm and CacheAlgorithm[algorithm], params.get("load_factor"))
 
     return EmbeddingModuleShardingPlan(
         {
@@ -40,29 +45,14 @@ def to_module_plan(tables: Mapping[str, dict[str, Any]]) -> Any:
                 ranks=list(sharding["ranks"]),
                 # Copies have none.
                 sharding_spec=to_sharding_spec(sharding) if "shards" in sharding else None,
-                cache_params=_to_cache_params(sharding["cache_params"]) if "cache_params" in sharding else None,
+                cache_params=cache_params(sharding["cache_params"]) if "cache_params" in sharding else None,
                 enforce_hbm=sharding.get("enforce_hbm"),
                 stochastic_rounding=sharding.get("stochastic_rounding"),
-                output_dtype=_to_data_type(sharding["output_dtype"]) if "output_dtype" in sharding else None,
+                output_dtype=DataType[sharding["output_dtype"]] if "output_dtype" in sharding else None,
             )
             for table, sharding in tables.items()
         }
     )
-
-
-def _to_cache_params(params: Mapping[str, Any]) -> Any:
-    from torchrec.distributed.types import CacheAlgorithm, CacheParams
-
-    algorithm = params.get("algorithm")
-    return CacheParams(
-        algorithm=None if algorithm is None else CacheAlgorithm[algorithm], load_factor=params.get("load_factor")
-    )
-
-
-def _to_data_type(name: str) -> Any:
-    from torchrec.types import DataType
-
-    return DataType[name]
 
 
 def to_sharding_spec(sharding: dict[str, Any]) -> Any:
@@ -92,10 +82,11 @@ def from_sharding_plan(plan: Any, world_size: int) -> dict[str, Any]:
     plan = EmbeddingShardingPlanner(topology=topology).plan(model, sharders)
     print(json.dumps(from_sharding_plan(plan, world_size=16)))
     """
-    return {
-        "world_size": world_size,
-        "plan": {path: _from_module_plan(tables) for path, tables in plan.plan.items()},
-    }
+    return {"world_size": world_size, "plan": {path: _from_module_plan(tables) for path, tables in plan.plan.items()}}
+
+
+def _from_module_plan(tables: Any) -> dict[str, Any]:
+    return {table: _from_parameter_sharding(sharding) for table, sharding in tables.items()}
 
 
 def running_description(model: Any) -> dict[str, Any]:
@@ -121,26 +112,21 @@ def running_description(model: Any) -> dict[str, Any]:
     return {"world_size": model._env.world_size, "plan": found}
 
 
-def _from_module_plan(tables: Any) -> dict[str, Any]:
-    return {table: _from_parameter_sharding(sharding) for table, sharding in tables.items()}
-
-
 def _from_parameter_sharding(sharding: Any) -> dict[str, Any]:
+    fields = ("enforce_hbm", "stochastic_rounding", "output_dtype")
     found = {
         "sharding_type": sharding.sharding_type,
         "compute_kernel": sharding.compute_kernel,
         "ranks": list(sharding.ranks),
+        **{field: getattr(sharding, field) for field in fields if getattr(sharding, field, None) is not None},
     }
+    if "output_dtype" in found:
+        found["output_dtype"] = sharding.output_dtype.name
     cache = getattr(sharding, "cache_params", None)
     if cache is not None:
         algorithm = getattr(cache, "algorithm", None)
         named = {} if algorithm is None else {"algorithm": algorithm.name}
         found["cache_params"] = {**named, "load_factor": cache.load_factor}
-    for field in ("enforce_hbm", "stochastic_rounding"):
-        if getattr(sharding, field, None) is not None:
-            found[field] = getattr(sharding, field)
-    if getattr(sharding, "output_dtype", None) is not None:
-        found["output_dtype"] = sharding.output_dtype.name
     if sharding.sharding_spec is not None:
         found["shards"] = [
             {

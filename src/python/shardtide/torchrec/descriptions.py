@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -37,9 +38,6 @@ ON_CPU = "/cpu"
 # table fail when it is made or in their first step, while others wait.
 TYPES_OF_CPUS = ("FP32", "FP16")
 
-# Of tables of which a plan says nothing.
-_NO_KERNEL: dict[str, Any] = {"kernel": {}}
-
 
 def describe(
     plan: Mapping[str, Any],
@@ -61,25 +59,19 @@ def describe(
         devices in which the same tables are copied and have their rows split. DistributedModelParallel.reshard moves
         columns only, keeps each table's sharding type and accepts one shard of a table on a rank; so all tables whose
         shards have all rows are column-wise, and a device's shards of a table are joined
-    compute_kernel: fused (the optimizer is in the backward pass) or dense, of tables in device memory that name none;
-        data-parallel tables are always dense. A description has its own
-    device: cuda or cpu. With FBGEMM's CPU kernels, a shard without rows makes weights wrong, or crashes the process:
-        such a plan of an earlier version is refused. Whether its GPU kernels have that fault, is not known. Optimizers
-        that its fused CPU kernels lack are refused, too, if the plan names them, as lines of ./shardtide plan do
+    compute_kernel: fused (the optimizer is in the backward pass) or dense, of tables in device memory that name none
+    device: cuda or cpu, where shards without rows and optimizers that FBGEMM's kernels lack are refused
     devices_per_host: the local world size, a divisor of devices_per_node; device R of the plan is
         "rank:R/cuda:(R mod devices_per_host)". None: a node is a host. If it is not, TorchRec splits rows over a node
         where the environment says the hosts of a node: see check_nodes()
-    unpooled: names of tables of EmbeddingCollections. TorchRec reshards none of them, so that they have the kinds of
-        the plan in reshardable descriptions, too; and none can be data-parallel on CPUs
+    unpooled: names of tables of EmbeddingCollections, which TorchRec does not reshard: they keep the plan's kinds
 
     Of a plan with replica groups it describes each group, of ranks 0 to world_size less one, and has "dmp_collection":
     arguments of DMPCollection, which numbers the ranks of each group, with its synchronization called by the program.
+    Of a plan with codecs it has "qcomms", their names by scope and direction: precisions for QCommsConfig. All others
+    are single precision.
 
-    Of a plan with codecs it has "qcomms", their names by scope and direction: precisions for QCommsConfig, as far as
-    TorchRec sends them (shardtide.torchrec.codecs). All others are single precision.
-
-    ValueError if TorchRec cannot run the plan, or if modules does not have its tables; if it is no plan, or the line of a
-    workload that does not fit.
+    ValueError if TorchRec cannot run the plan, or modules does not have its tables; if it is no plan, or does not fit.
     """
     plan, own_modules, fields = plan_record(plan)
     if modules is None:
@@ -91,9 +83,8 @@ def describe(
     per_node = min(replication.per_node(ranks, devices_per_node), world_size)
     per_host = devices_per_host or devices_per_node
     if per_host < 1 or devices_per_node % per_host:
-        raise ValueError(
-            f"devices_per_host must be a divisor of the {devices_per_node} devices per node, got {devices_per_host}"
-        )
+        got = f"{devices_per_node} devices per node, got {devices_per_host}"
+        raise ValueError(f"devices_per_host must be a divisor of the {got}")
     # DMPCollection numbers the ranks of each group and their devices itself.
     numbered = min(per_host, per_node) if replication.groups == 1 else per_node
     if device == "cpu":
@@ -111,7 +102,7 @@ def describe(
                     **_parameter_sharding(
                         _sharding(table, shards, world_size, per_node, reshardable and table not in unpooled, device),
                         _cache_share(table, shards),
-                        kernels.get(table, _NO_KERNEL),
+                        kernels.get(table, {"kernel": {}}),
                         compute_kernel,
                         world_size,
                         numbered,
@@ -126,9 +117,8 @@ def describe(
     }
     for path, shardings in description["plan"].items():
         _check_outputs(path, shardings, world_size)
-    if device == "cpu":
-        for table, sharding in shardings_of(description).items():
-            _check_on_cpus(table, sharding)
+    for table, sharding in shardings_of(description).items() if device == "cpu" else ():
+        _check_on_cpus(table, sharding)
     precisions: dict[str, dict[str, str]] = {}
     for used in plan.get("codecs") or []:
         codecs.check(used["scope"], used["direction"], used["codec"]["name"], device)
@@ -149,10 +139,9 @@ def _check_unpooled_on_cpus(shards: list[dict[str, Any]], unpooled: Collection[s
     """FBGEMM's dense kernel pools on CPUs, without an error in some cases: outputs would be those of other lookups."""
     for shard in shards:
         if shard["table"] in unpooled and (compute_kernel == "dense" or shard["kind"] == "DATA_PARALLEL"):
-            raise ValueError(
-                f'Table "{shard["table"]}" of an EmbeddingCollection is {shard["kind"].lower()} with the kernel dense,'
-                " which has no unpooled lookups on CPUs; must be on GPUs, or have another kind and the kernel fused"
-            )
+            of = f'Table "{shard["table"]}" of an EmbeddingCollection is {shard["kind"].lower()} with the kernel dense'
+            remedy = "must be on GPUs, or have another kind and the kernel fused"
+            raise ValueError(f"{of}, which has no unpooled lookups on CPUs; {remedy}")
 
 
 def _cache_share(table: str, shards: list[dict[str, Any]]) -> float | None:
@@ -177,16 +166,12 @@ class _Shard(NamedTuple):
 def _by_table(shards: list[dict[str, Any]], world_size: int) -> dict[str, list[dict[str, Any]]]:
     tables: dict[str, list[dict[str, Any]]] = {}
     for shard in sorted(shards, key=lambda s: (s["table"], s["columnOffset"], s["rowOffset"])):
+        of, device = f'Table "{shard["table"]}" has a', shard["device"]
         if shard["kind"] == "DATA_PARALLEL":
-            if shard["device"] != -1:
-                raise ValueError(
-                    f'Table "{shard["table"]}" has a data_parallel shard on device {shard["device"]}; must be -1, each'
-                    " device"
-                )
-        elif not 0 <= shard["device"] < world_size:
-            raise ValueError(
-                f'Table "{shard["table"]}" has a shard on device {shard["device"]}; must be 0 to {world_size - 1}'
-            )
+            if device != -1:
+                raise ValueError(f"{of} data_parallel shard on device {device}; must be -1, each device")
+        elif not 0 <= device < world_size:
+            raise ValueError(f"{of} shard on device {device}; must be 0 to {world_size - 1}")
         tables.setdefault(shard["table"], []).append(shard)
     return tables
 
@@ -201,14 +186,11 @@ def _by_module(
             raise ValueError(f'Table "{table}" has no module path; modules must have one for each table of the plan')
         for path in paths[table]:
             if not _PATH.fullmatch(path):
-                raise ValueError(
-                    f'module path must be names separated by dots, or empty for the model itself, got "{path}"'
-                )
+                expected = "names separated by dots, or empty for the model itself"
+                raise ValueError(f'module path must be {expected}, got "{path}"')
         if table not in tables:
-            raise ValueError(
-                f'Table "{table}" of module "{paths[table][0]}" is not in the plan; must be a plan of all tables of the'
-                " modules"
-            )
+            of = f'Table "{table}" of module "{paths[table][0]}"'
+            raise ValueError(f"{of} is not in the plan; must be a plan of all tables of the modules")
     return {
         path: {table: shards for table, shards in tables.items() if path in paths[table]}
         for path in sorted({path for of in paths.values() for path in of})
@@ -218,23 +200,17 @@ def _by_module(
 def _sharding(
     table: str, shards: list[dict[str, Any]], world_size: int, per_node: int, reshardable: bool, device: str
 ) -> tuple[str, list[_Shard]]:
-    kinds = sorted({shard["kind"].lower() for shard in shards})
+    of, (kind, *others) = f'Table "{table}"', sorted({shard["kind"].lower() for shard in shards})
     hot = [shard["rows"] for shard in shards if shard["device"] == -1]
     if hot and len(hot) < len(shards):
-        raise ValueError(
-            f'Table "{table}" has copies of its {hot[0]:,} most used rows, which TorchRec lacks; publish it with'
-            " mayHaveHotRows false"
-        )
-    if len(kinds) > 1:
-        raise ValueError(f'Table "{table}" has shards of kinds {", ".join(kinds)}; must be of one kind')
-    if kinds == ["partial_row_wise"]:
-        where = [shard["device"] for shard in shards]
-        raise ValueError(
-            f'Table "{table}" is partial_row_wise, blocks of rows on devices {where}, which TorchRec lacks; publish it'
-            " without that kind"
-        )
+        has = f"{of} has copies of its {hot[0]:,} most used rows"
+        raise ValueError(f"{has}, which TorchRec lacks; publish it with mayHaveHotRows false")
+    if others:
+        raise ValueError(f"{of} has shards of kinds {', '.join([kind, *others])}; must be of one kind")
+    if kind == "partial_row_wise":
+        has = f"{of} is partial_row_wise, blocks of rows on devices {[shard['device'] for shard in shards]}"
+        raise ValueError(f"{has}, which TorchRec lacks; publish it without that kind")
     found = [_Shard(s["columnOffset"], s["columns"], s["rowOffset"], s["rows"], s["device"]) for s in shards]
-    (kind,) = kinds
     devices = _row_devices(kind, world_size, per_node)
     if devices:
         found = _with_empty(found, devices, world_size)
@@ -266,26 +242,21 @@ def _with_empty(shards: list[_Shard], devices: int, world_size: int) -> list[_Sh
 
 def _check(table: str, kind: str, shards: list[_Shard], world_size: int, per_node: int) -> None:
     """Checks a table's shards, in the order of their columns and rows."""
+    of = f'Table "{table}"'
     if "." in table:
-        raise ValueError(
-            f'Table "{table}" must not have a dot in its name, since TorchRec makes a module of each table'
-        )
+        raise ValueError(f"{of} must not have a dot in its name, since TorchRec makes a module of each table")
     if kind in NODE_KINDS and world_size % per_node:
-        raise ValueError(
-            f'Table "{table}" is {kind} on nodes of {per_node} devices; must be a plan of whole nodes, got {world_size}'
-            " devices"
-        )
+        where = f"{of} is {kind} on nodes of {per_node} devices"
+        raise ValueError(f"{where}; must be a plan of whole nodes, got {world_size} devices")
     rows = max(shard.row + shard.rows for shard in shards)
     if kind in ("table_wise", "data_parallel") and len(shards) > 1:
-        raise ValueError(f'Table "{table}" is {kind} and must have one shard, got {len(shards)}')
+        raise ValueError(f"{of} is {kind} and must have one shard, got {len(shards)}")
     if kind in ("row_wise", "table_row_wise") and len({shard.column for shard in shards}) > 1:
-        raise ValueError(f'Table "{table}" is {kind} and has several ranges of columns; must have one')
+        raise ValueError(f"{of} is {kind} and has several ranges of columns; must have one")
     nodes = {shard.rank // per_node for shard in shards}
     if kind == "table_column_wise" and len(nodes) > 1:
-        raise ValueError(
-            f'Table "{table}" is table_column_wise on devices {[shard.rank for shard in shards]}; must be on one node'
-            f" of {per_node} devices"
-        )
+        where = f"{of} is table_column_wise on devices {[shard.rank for shard in shards]}"
+        raise ValueError(f"{where}; must be on one node of {per_node} devices")
     devices = _row_devices(kind, world_size, per_node) or 1
     block = -(-rows // devices)
     column = 0
@@ -295,32 +266,27 @@ def _check(table: str, kind: str, shards: list[_Shard], world_size: int, per_nod
         row = min(i % devices * block, rows)
         expected = _Shard(column, first.columns, row, min(block, rows - row), device)
         if shard != expected:
-            raise ValueError(f'Table "{table}" is {kind} and has {_text(shard)}; expected {_text(expected)}')
+            raise ValueError(f"{of} is {kind} and has {_text(shard)}; expected {_text(expected)}")
         if shard.columns % COLUMN_UNIT:
-            raise ValueError(
-                f'Table "{table}" has a shard of {shard.columns} columns; must be a multiple of {COLUMN_UNIT}'
-            )
+            raise ValueError(f"{of} has a shard of {shard.columns} columns; must be a multiple of {COLUMN_UNIT}")
         if i % devices == devices - 1:
             column += shard.columns
     if len(shards) % devices:
-        raise ValueError(
-            f'Table "{table}" is {kind} and has {len(shards)} shards; must be {devices} for each range of columns'
-        )
+        has = f"{of} is {kind} and has {len(shards)} shards"
+        raise ValueError(f"{has}; must be {devices} for each range of columns")
 
 
 def _check_on_cpus(table: str, sharding: Mapping[str, Any]) -> None:
     """Checks that FBGEMM's CPU kernels have the optimizer of a table, if the plan says it, and its outputs."""
-    optimizer = sharding.get("optimizer", OF_FBGEMM_CPU[0])
+    optimizer, output = sharding.get("optimizer", OF_FBGEMM_CPU[0]), sharding.get("output_dtype", "FP32")
     if sharding["compute_kernel"] == "fused" and optimizer not in OF_FBGEMM_CPU:
         raise ValueError(
             f'Table "{table}" has the optimizer {optimizer}, which FBGEMM\'s fused CPU kernels lack; must be one of'
             f" {', '.join(OF_FBGEMM_CPU)}, or have the compute kernel dense and an optimizer of PyTorch"
         )
-    if sharding.get("output_dtype", "FP32") not in TYPES_OF_CPUS:
-        raise ValueError(
-            f'Table "{table}" has the output_dtype {sharding["output_dtype"]}, which FBGEMM\'s CPU kernels lack; must be'
-            f" {' or '.join(TYPES_OF_CPUS)}"
-        )
+    if output not in TYPES_OF_CPUS:
+        has = f'Table "{table}" has the output_dtype {output}'
+        raise ValueError(f"{has}, which FBGEMM's CPU kernels lack; must be {' or '.join(TYPES_OF_CPUS)}")
 
 
 def _check_rows(table: str, kind: str, shards: list[_Shard]) -> None:
@@ -328,10 +294,8 @@ def _check_rows(table: str, kind: str, shards: list[_Shard]) -> None:
     for shard in shards:
         if not shard.rows:
             rows = max(shard.row + shard.rows for shard in shards)
-            raise ValueError(
-                f'Table "{table}" is {kind} and leaves device {shard.rank} without any of its {rows} rows; FBGEMM\'s CPU'
-                " kernels need some on each, plan the table again"
-            )
+            has = f'Table "{table}" is {kind} and leaves device {shard.rank} without any of its {rows} rows'
+            raise ValueError(f"{has}; FBGEMM's CPU kernels need some on each, plan the table again")
 
 
 def _check_widths(table: str, shards: list[_Shard]) -> None:
@@ -339,10 +303,8 @@ def _check_widths(table: str, shards: list[_Shard]) -> None:
     for rank in sorted({shard.rank for shard in shards}):
         widths = [shard.columns for shard in shards if shard.rank == rank]
         if len(set(widths)) > 1:
-            raise ValueError(
-                f'Table "{table}" has shards of {widths} columns on device {rank}; must be of equal width there, as'
-                " reshardable plans and plans with equal column cuts have them"
-            )
+            has = f'Table "{table}" has shards of {widths} columns on device {rank}; must be of equal width there'
+            raise ValueError(f"{has}, as reshardable plans and plans with equal column cuts have them")
 
 
 def _text(shard: _Shard) -> str:
@@ -354,12 +316,10 @@ def _joined(shards: list[_Shard]) -> list[_Shard]:
     widths: dict[int, int] = {}
     for shard in shards:
         widths[shard.rank] = widths.get(shard.rank, 0) + shard.columns
-    joined = []
-    column = 0
-    for rank, columns in widths.items():
-        joined.append(_Shard(column, columns, 0, shards[0].rows, rank))
-        column += columns
-    return joined
+    ends = itertools.accumulate(widths.values())
+    return [
+        _Shard(end - columns, columns, 0, shards[0].rows, rank) for end, (rank, columns) in zip(ends, widths.items())
+    ]
 
 
 def _check_outputs(path: str, shardings: Mapping[str, dict[str, Any]], world_size: int) -> None:
@@ -388,17 +348,15 @@ def _check_outputs(path: str, shardings: Mapping[str, dict[str, Any]], world_siz
 def _kernel_fields(planned: Mapping[str, Any], cache_share: float | None) -> dict[str, Any]:
     """Returns what a table's sharding says of its kernel beside the kernel's name, where it is not the default."""
     kernel = planned["kernel"]
-    found: dict[str, Any] = {}
-    if cache_share:
-        algorithm = kernel.get("cacheAlgorithm")
-        found["cache_params"] = {**({"algorithm": algorithm} if algorithm else {}), "load_factor": cache_share}
-    if planned.get("enforceHbm"):
-        found["enforce_hbm"] = True
-    if kernel.get("stochasticRounding") is not None:
-        found["stochastic_rounding"] = kernel["stochasticRounding"]
-    if kernel.get("outputType"):
-        found["output_dtype"] = kernel["outputType"]
-    return found
+    algorithm = kernel.get("cacheAlgorithm")
+    cache = {**({"algorithm": algorithm} if algorithm else {}), "load_factor": cache_share}
+    found = {
+        "cache_params": cache if cache_share else None,
+        "enforce_hbm": planned.get("enforceHbm") or None,
+        "stochastic_rounding": kernel.get("stochasticRounding"),
+        "output_dtype": kernel.get("outputType") or None,
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _parameter_sharding(
@@ -412,17 +370,14 @@ def _parameter_sharding(
 ) -> dict[str, Any]:
     kind, shards = sharding
     if kind == "data_parallel":
-        return {
-            "sharding_type": kind,
-            "compute_kernel": "dense",
-            **_kernel_fields(planned, None),
-            "ranks": list(range(world_size)),
-            "size": [shards[0].rows, shards[0].columns],
-        }
-    in_memory = planned["kernel"].get("computeKernel") or compute_kernel
+        fields = {"sharding_type": kind, "compute_kernel": "dense", **_kernel_fields(planned, None)}
+        return {**fields, "ranks": list(range(world_size)), "size": [shards[0].rows, shards[0].columns]}
+    kernel = planned["kernel"].get("computeKernel") or compute_kernel
+    if cache_share is not None:
+        kernel = "fused_uvm_caching" if cache_share else "fused_uvm"
     return {
         "sharding_type": kind,
-        "compute_kernel": in_memory if cache_share is None else "fused_uvm_caching" if cache_share else "fused_uvm",
+        "compute_kernel": kernel,
         **_kernel_fields(planned, cache_share),
         "ranks": [shard.rank for shard in shards],
         "shards": [

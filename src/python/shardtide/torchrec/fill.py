@@ -29,12 +29,7 @@ _EVICTIONS = {
 
 
 class _Slots(NamedTuple):
-    """The slots of a module on this rank.
-
-    row_offset: the row of the first one
-    ids: of each slot, in host memory
-    empty: what stands for none
-    """
+    """The slots of a module on this rank, from a row on: ids, in host memory, and what stands for none."""
 
     row_offset: int
     ids: Any
@@ -74,26 +69,16 @@ class FillCounter:
         for table, module in self._modules.items():
             before, now = self._before[table], _slots(module)
             self._before[table] = now
-            changed = before.ids != now.ids
-            held = now.ids != now.empty
-            found.append(
-                ShardFill(
-                    table,
-                    now.row_offset,
-                    slots=now.ids.numel(),
-                    ids=int(held.sum()),
-                    insertions=int((changed & held).sum()),
-                    evictions=int((changed & (before.ids != before.empty)).sum()),
-                )
-            )
+            changed, held = before.ids != now.ids, now.ids != now.empty
+            gone = changed & (before.ids != before.empty)
+            ids, insertions, evictions = (int(of.sum()) for of in (held, changed & held, gone))
+            found.append(ShardFill(table, now.row_offset, now.ids.numel(), ids, insertions, evictions))
         return found
 
 
 def managed_storage(model: Any) -> dict[str, dict[str, Any]]:
     """Returns the storage of the tables of a model's managed collision modules, as Workload.tables() takes it: the
     slotBytes and the eviction of each, by name. Their configs are those of any others, with slots as num_embeddings.
-
-    model: as for FillCounter
 
     ValueError as FillCounter, and if a module has another eviction policy than TorchRec's own.
     """
@@ -122,10 +107,8 @@ def _modules(model: Any) -> dict[str, Any]:
             if table in found:
                 raise ValueError(f'Table "{table}" is in modules "{paths[table]}" and "{path}"; must be in one')
             if not any(hasattr(module, ids) for ids in ("_hash_zch_identities", "_mch_sorted_raw_ids")):
-                raise ValueError(
-                    f'Table "{table}" of module "{path}" has a {type(module).__name__}, which is not supported; must be'
-                    " a HashZchManagedCollisionModule or an MCHManagedCollisionModule"
-                )
+                has = f'Table "{table}" of module "{path}" has a {type(module).__name__}, which is not supported'
+                raise ValueError(f"{has}; must be a HashZchManagedCollisionModule or an MCHManagedCollisionModule")
             found[table], paths[table] = module, path
             if hasattr(module, "_mch_sorted_raw_ids"):
                 _warn_of_sorting(table, module)

@@ -83,17 +83,15 @@ def _of_constraints(constraints: Any, table: str) -> dict[str, Any]:
 
 def _compute_kernel(allowed: Any, what: str) -> str | None:
     """Returns the only kernel that is allowed, or None if the planner may choose as it does anyway."""
-    if not allowed:
-        return None
-    names = texts(allowed, f"{what}: compute_kernels", "names of kernels")
+    names = texts(allowed or (), f"{what}: compute_kernels", "names of kernels")
     supported = [name for name in COMPUTE_KERNELS if name in names]
+    if not names or _PLANNERS_CHOICE.issubset(supported):
+        return None
+    if len(supported) == 1:
+        return supported[0]
     if not supported:
         known = ", ".join(COMPUTE_KERNELS)
         raise ValueError(f"{what}: compute_kernels must have one of {known}, got {', '.join(names)}")
-    if len(supported) == 1:
-        return supported[0]
-    if _PLANNERS_CHOICE.issubset(supported):
-        return None
     raise ValueError(
         f"{what}: compute_kernels must be one kernel, or dense, fused and fused_uvm_caching, among which the planner"
         f" chooses; got {', '.join(supported)}. Maybe name none, and publish constraints: mayBeCached false keeps"

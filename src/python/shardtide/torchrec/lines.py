@@ -20,6 +20,14 @@ _OF_SHARDS = ("sharding_type", "ranks", "shards", "size")
 # Fields of a shard in a record, and their names in a line.
 _REGION = {"columnOffset": "column_offset", "columns": "columns", "rowOffset": "row_offset", "rows": "rows"}
 
+# Fields of a kernel in a record, and their names in a line.
+_KERNEL = {
+    "computeKernel": "compute_kernel",
+    "cacheAlgorithm": "cache_algorithm",
+    "outputType": "output_dtype",
+    "stochasticRounding": "stochastic_rounding",
+}
+
 # What a line says of a table in the words of a description.
 _OF_TABLE = ("optimizer", "enforce_hbm", "stochastic_rounding", "output_dtype")
 
@@ -45,10 +53,7 @@ def is_description(plan: Any) -> bool:
 
 
 def check_feasible(plan: Any) -> None:
-    """Checks that something is a plan, and not the line of a workload that does not fit.
-
-    ValueError says which it is, with the line's reason.
-    """
+    """Checks that something is a plan, and not the line of a workload that does not fit, whose reason is raised."""
     forms = "fields of a ShardingPlan record, of a line of ./shardtide plan, or of a description"
     mapping(plan, "plan", forms)
     if plan.get("feasible", True) is not True:
@@ -60,12 +65,9 @@ def check_feasible(plan: Any) -> None:
 
 
 def plan_record(plan: Mapping[str, Any], needs_sizes: bool = True) -> PlanRecord:
-    """Returns a plan of any form as a record.
+    """Returns a plan of any form as a record; ValueError if it has none, or says that the workload does not fit.
 
-    needs_sizes: whether a description must say the size of copies, which are left out otherwise: TorchRec's own planner
-        does not
-
-    ValueError if it has no form of a plan, or says that the workload does not fit.
+    needs_sizes: whether a description must say the size of copies, as TorchRec's own planner does not
     """
     check_feasible(plan)
     if "shards" in plan:
@@ -73,32 +75,27 @@ def plan_record(plan: Mapping[str, Any], needs_sizes: bool = True) -> PlanRecord
     of_tables: dict[str, list[dict[str, Any]]] = {}
     fields: dict[str, dict[str, Any]] = {}
     kernels: list[dict[str, Any]] = []
-    modules: dict[str, list[str]] | None = None
-    if is_description(plan):
-        modules = {}
-        for path, tables in mapping(plan["plan"], "plan", "the shardings of each module").items():
-            for table, sharding in mapping(tables, f'Module "{path}"', "a sharding for each table").items():
-                if table in modules:
-                    first = modules[table][0]
-                    if sharding != plan["plan"][first][table]:
-                        raise ValueError(
-                            f'Table "{table}" is in modules "{first}" and "{path}" with different shardings; must be in'
-                            " one, or one collection with several paths"
-                        )
-                    modules[table].append(path)
-                    continue
-                modules[table] = [path]
+    modules: dict[str, list[str]] = {}
+    for path, tables in mapping(plan["plan"], "plan", "the shardings of each module").items() if "plan" in plan else ():
+        for table, sharding in mapping(tables, f'Module "{path}"', "a sharding for each table").items():
+            first = modules.setdefault(table, [path])[0]
+            if first == path:
                 of_tables[table] = _shards(table, sharding, needs_sizes)
                 fields[table] = {name: value for name, value in sharding.items() if name not in _OF_SHARDS}
-    else:
-        for place, table in enumerate(_list(plan["tables"], "tables")):
-            name = _get(table, "name", str, f"The table at position {place}")
-            what = f'Table "{name}"'
-            if name in of_tables:
-                raise ValueError(f"{what} is there twice; tables must have different names")
-            of_tables[name] = [_shard(name, shard, what) for shard in _list(_get(table, "shards", list, what), what)]
-            fields[name] = {"optimizer": table["optimizer"]} if "optimizer" in table else {}
-            kernels.append(_kernel(name, table))
+                continue
+            if sharding != plan["plan"][first][table]:
+                has = f'Table "{table}" is in modules "{first}" and "{path}" with different shardings'
+                raise ValueError(f"{has}; must be in one, or one collection with several paths")
+            modules[table].append(path)
+    for place, table in enumerate(_list(plan["tables"], "tables")) if "plan" not in plan else ():
+        name = _get(table, "name", str, f"The table at position {place}")
+        what = f'Table "{name}"'
+        if name in of_tables:
+            raise ValueError(f"{what} is there twice; tables must have different names")
+        of_tables[name] = [_shard(name, shard, what) for shard in _list(_get(table, "shards", list, what), what)]
+        fields[name] = {"optimizer": table["optimizer"]} if "optimizer" in table else {}
+        kernel = {field: table.get(own) for field, own in _KERNEL.items()}
+        kernels.append({"table": name, "kernel": kernel, "enforceHbm": table.get("enforce_hbm", False)})
     record = {
         "workloadId": plan.get("workload", plan.get("task")),
         "generation": plan.get("generation"),
@@ -111,14 +108,11 @@ def plan_record(plan: Mapping[str, Any], needs_sizes: bool = True) -> PlanRecord
         "codecs": _codecs(plan),
         "kernels": kernels,
     }
-    return PlanRecord(record, modules, fields)
+    return PlanRecord(record, modules if "plan" in plan else None, fields)
 
 
 def to_line(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a description as a line that `./shardtide plan evaluate` reads.
-
-    Copies are of the whole table there, if the description does not tell their size.
-    """
+    """Returns a description as a line for `./shardtide plan evaluate`, where copies of unknown size are whole tables."""
     record, _, fields = plan_record(plan, needs_sizes=False)
     tables = []
     for name, sharding in fields.items():
@@ -155,19 +149,6 @@ def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
     }
 
 
-def _kernel(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "table": name,
-        "kernel": {
-            "computeKernel": table.get("compute_kernel"),
-            "cacheAlgorithm": table.get("cache_algorithm"),
-            "outputType": table.get("output_dtype"),
-            "stochasticRounding": table.get("stochastic_rounding"),
-        },
-        "enforceHbm": table.get("enforce_hbm", False),
-    }
-
-
 def _shards(table: str, sharding: Any, needs_sizes: bool) -> list[dict[str, Any]]:
     """Returns the shards of a description's sharding as a record has them: those with rows."""
     what = f'Table "{table}"'
@@ -176,34 +157,23 @@ def _shards(table: str, sharding: Any, needs_sizes: bool) -> list[dict[str, Any]
         has_size = needs_sizes or "size" in sharding
         parts = [(-1, (0, 0), _pair(sharding, "size", what))] if has_size else []
     else:
-        ranks = _list(_get(sharding, "ranks", list, what), what)
-        shards = _list(_get(sharding, "shards", list, what), what)
+        ranks, shards = (_list(_get(sharding, field, list, what), what) for field in ("ranks", "shards"))
         if len(ranks) != len(shards):
             raise ValueError(f"{what} has {len(ranks)} ranks and {len(shards)} shards; must be as many")
-        parts = [
-            (rank, _pair(shard, "shard_offsets", what), _pair(shard, "shard_sizes", what))
-            for rank, shard in zip(ranks, shards)
-        ]
+        pairs = [[_pair(shard, field, what) for field in ("shard_offsets", "shard_sizes")] for shard in shards]
+        parts = [(rank, offsets, sizes) for rank, (offsets, sizes) in zip(ranks, pairs)]
     cache = sharding.get("cache_params") or {}
     share = 0.0 if sharding.get("compute_kernel") == "fused_uvm" else cache.get("load_factor")
+    of = {"table": table, "kind": kind, "cacheShare": share}
     return [
-        {
-            "table": table,
-            "kind": kind,
-            "columnOffset": column,
-            "columns": columns,
-            "rowOffset": row,
-            "rows": rows,
-            "device": rank,
-            "cacheShare": share,
-        }
+        {**of, "columnOffset": column, "columns": columns, "rowOffset": row, "rows": rows, "device": rank}
         for rank, (row, column), (rows, columns) in parts
         if rows
     ]
 
 
 def _replication(plan: Mapping[str, Any]) -> dict[str, Any] | None:
-    groups = plan.get("replica_groups")
+    groups, collection = plan.get("replica_groups"), plan.get("dmp_collection")
     if groups:
         return {
             "groups": _count(groups, "groups"),
@@ -211,22 +181,16 @@ def _replication(plan: Mapping[str, Any]) -> dict[str, Any] | None:
             "synchronizationSteps": groups.get("synchronization_steps", 1),
             "synchronizationMs": groups.get("synchronization_ms", 0.0),
         }
-    collection = plan.get("dmp_collection")
     if collection:
-        return {
-            "groups": _count(collection, "world_size") // _count(collection, "sharding_group_size"),
-            "layout": "CONSECUTIVE" if collection.get("use_inter_host_allreduce") else "STRIDED",
-        }
+        groups = _count(collection, "world_size") // _count(collection, "sharding_group_size")
+        return {"groups": groups, "layout": "CONSECUTIVE" if collection.get("use_inter_host_allreduce") else "STRIDED"}
     return None
 
 
 def _codecs(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     named = [(of.get("scope"), of.get("direction"), of.get("codec")) for of in plan.get("codecs") or []]
-    named += [
-        (scope, direction, name)
-        for scope, directions in (plan.get("qcomms") or {}).items()
-        for direction, name in directions.items()
-    ]
+    for scope, directions in (plan.get("qcomms") or {}).items():
+        named += [(scope, direction, name) for direction, name in directions.items()]
     return [{"scope": scope, "direction": direction, "codec": {"name": name}} for scope, direction, name in named]
 
 
@@ -251,13 +215,12 @@ def _list(values: Any, what: str) -> list[Any]:
 
 
 def _get(of: Any, field: str, kind: type | tuple[type, ...], what: str) -> Any:
-    value = mapping(of, what, field).get(field, _MISSING)
-    if value is _MISSING:
+    if field not in mapping(of, what, field):
         raise ValueError(f"{what} has no {field}; must be a line of ./shardtide plan of this version, or a description")
+    value = of[field]
     if isinstance(value, bool) or not isinstance(value, kind):
         names = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
         raise ValueError(f"{field} of {what} must be of type {names}, got {shown(value)}")
     return value
 
 
-_MISSING: Any = object()

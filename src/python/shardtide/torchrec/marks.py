@@ -27,8 +27,6 @@ def marked(model: Any, meter: StepMeter) -> Iterator[None]:
 
     In a measured step, collectives end before the program goes on; all other steps run as without it.
 
-    model: a DistributedModelParallel; it may be resharded between steps
-
     ValueError if a collection is unpooled, or has tables of other kinds than table_wise, column_wise and row_wise.
     """
     with contextlib.ExitStack() as replaced:

@@ -36,9 +36,8 @@ def collections(model: Any) -> dict[str, Any]:
         What is inside of a collection is not looked at. A collection that the model holds under several names has the
         path that TorchRec meets first
 
-    ValueError if a managed collision collection is among the modules: its ids change while they are trained; if one
-    module holds a collection under two names, of which TorchRec shards the first one only; and if a model holds one
-    under two names and TorchRec is too old to share it.
+    ValueError for managed collision collections, whose ids change while they are trained, and for a collection of two
+    names that TorchRec would not share: in one module, or before 1.6.1.
     """
     return {paths[0]: collection for paths, collection in _with_paths(model)}
 
@@ -55,16 +54,13 @@ def _with_paths(model: Any) -> list[tuple[list[str], Any]]:
     while pending:
         path, module = pending.pop()
         if hasattr(module, "_managed_collision_collection"):
-            raise ValueError(
-                f'Module "{path}" is a {type(module).__name__}, which is not supported; must be an'
-                " EmbeddingBagCollection or an EmbeddingCollection"
-            )
+            has = f'Module "{path}" is a {type(module).__name__}, which is not supported'
+            raise ValueError(f"{has}; must be an EmbeddingBagCollection or an EmbeddingCollection")
         if _is_collection(module):
             found.setdefault(id(module), ([], module))[0].append(path)
             continue
-        children = {name: child for name, child in getattr(module, "_modules", {}).items() if child is not None}
         names: dict[int, str] = {}
-        for name, child in children.items():
+        for name, child in getattr(module, "_modules", {}).items():
             first = names.setdefault(id(child), name)
             if first != name and _is_collection(child):
                 raise ValueError(
@@ -106,10 +102,7 @@ def is_unpooled(collection: Any) -> bool:
 
 
 def parameter_name(path: str, collection: Any, table: str) -> str:
-    """Returns the name of a table's parameter in the model, as TorchRec has it.
-
-    path: of the table's collection
-    """
+    """Returns the name of the parameter, as TorchRec has it, of a table of the collection at a path."""
     return f"{path}{'.' if path else ''}{'embeddings' if is_unpooled(collection) else 'embedding_bags'}.{table}.weight"
 
 
@@ -171,17 +164,14 @@ def optimizers_in_backward(collection: Any) -> set[str]:
 
 
 def is_processed(model: Any, path: str) -> bool:
-    """Returns whether the collection at a path is inside of TorchRec's FeatureProcessedEmbeddingBagCollection, which
-    computes weights of ids on the devices that look them up.
-    """
+    """Returns whether the collection at a path is inside of a FeatureProcessedEmbeddingBagCollection of TorchRec."""
     return hasattr(unwrapped(model).get_submodule(path.rpartition(".")[0]), "_feature_processors")
 
 
 def kinds_that_train(is_in_backward: bool, is_learned: bool) -> tuple[str, ...]:
     """Returns the kinds of shards that train a table as the program says.
 
-    is_in_backward: whether its optimizer is in the backward pass, which copies do not have
-    is_learned: whether a network computes the weights of its ids, which have gradients of copies only
+    Copies have no optimizer in the backward pass, and learned weights of ids have gradients of copies only.
     """
     return tuple(kind for kind in KINDS if not (is_in_backward if kind == "data_parallel" else is_learned))
 
@@ -192,12 +182,7 @@ def unpooled_tables(model: Any) -> list[str]:
 
 
 def describe_for(model: Any, plan: Mapping[str, Any], **options: Any) -> dict[str, Any]:
-    """Returns the reshardable description of a plan for all tables of a model.
-
-    Tables of EmbeddingCollections have the kinds of the plan, since TorchRec reshards EmbeddingBagCollections only.
-
-    plan: a ShardingPlan record, a line of ./shardtide plan, or a description, whose modules may be others
-    options: of describe(), such as devices_per_node and device
+    """Returns the reshardable description of a plan, in any form, for all tables of a model. options: of describe()
 
     ValueError as describe(), check_model() and check_nodes(), and if the model lacks tables of the plan.
     """
@@ -217,10 +202,7 @@ def local_size(world_size: int) -> int:
 
 
 def node_size(world_size: int) -> int:
-    """Returns over how many ranks TorchRec splits the rows of a table on a node, which may span hosts.
-
-    ValueError if the ranks are not whole nodes.
-    """
+    """Returns over how many ranks TorchRec splits the rows of a table on a node, which may span hosts."""
     if not any(name in os.environ for name in HOSTS_OF_A_NODE):
         # TorchRec would warn of each of them.
         return local_size(world_size)
@@ -237,8 +219,6 @@ def check_nodes(description: dict[str, Any]) -> None:
     TOPOLOGY_DOMAIN_MULTIPLE if that is set (1.6.1), or TORCHREC_RESOLVED_POD_SIZE (1.9.2). If the plan has another one,
     ranks lack their shards and the job ends. With replica groups, DMPCollection gets nodes from the description, and
     nothing is checked.
-
-    ValueError names the table and both sizes.
     """
     planned = {
         table: sum(shard["shard_offsets"][1] == 0 for shard in sharding["shards"])
@@ -261,48 +241,32 @@ def check_nodes(description: dict[str, Any]) -> None:
 def check_model(model: Any, description: dict[str, Any]) -> None:
     """Checks that a description has the model's tables, in their modules and sizes, and that TorchRec computes it right.
 
-    ValueError names each path that is not one of a collection, each table that its collection lacks, each table of a
-    collection that the description lacks, each table of another size, each table of an EmbeddingCollection whose
-    sharding TorchRec does not have for it, each MEAN table whose kind makes outputs wrong (shardtide.torchrec.pooling),
-    each copied table whose optimizer is in the backward pass, and each table of a type that FBGEMM does not train on
-    CPUs, if the description is for them.
-
-    Of a collection with several paths, the first must be there; others must have the same shardings, or none.
+    ValueError names each path, table and sharding that is wrong, and why. Of a collection with several paths, the first
+    must be there; others must have the same shardings, or none.
     """
-    of_paths = collections_of_paths(model)
-    modules = collections(model)
+    of_paths, modules, plan = collections_of_paths(model), collections(model), description["plan"]
     first = {id(module): path for path, module in modules.items()}
-    found = {
-        path: {config.name: (config.num_embeddings, config.embedding_dim) for config in configs(module)}
-        for path, module in modules.items()
-    }
+    no_collection = "no EmbeddingBagCollection of the model and no EmbeddingCollection"
     problems = [
-        f'Module "{path}" is no EmbeddingBagCollection of the model and no EmbeddingCollection; must be one of'
-        f" {_quoted(of_paths)}"
-        for path in description["plan"]
-        if path not in of_paths
+        f'Module "{path}" is {no_collection}; must be one of {_quoted(of_paths)}' for path in plan if path not in of_paths
     ]
     for path, module in of_paths.items():
         of_first = first[id(module)]
-        if path not in modules and description["plan"].get(path) not in (None, description["plan"].get(of_first)):
-            problems.append(
-                f'Module "{path}" is the same as "{of_first}", with other shardings in the plan; must have the same, or'
-                " none"
-            )
-    for path, sizes in found.items():
-        shardings = description["plan"].get(path, {})
+        if path not in modules and plan.get(path) not in (None, plan.get(of_first)):
+            same = f'Module "{path}" is the same as "{of_first}", with other shardings in the plan'
+            problems.append(f"{same}; must have the same, or none")
+    for path, module in modules.items():
+        sizes = {config.name: (config.num_embeddings, config.embedding_dim) for config in configs(module)}
+        shardings = plan.get(path, {})
         for table in sorted(sizes.keys() | shardings.keys()):
             if table not in shardings:
                 problems.append(f'Table "{table}" of module "{path}" is not in the plan; must be all of the module')
             elif table not in sizes:
                 problems.append(f'Table "{table}" is not in module "{path}"; must be one of its tables')
             elif table_size(shardings[table]) != sizes[table]:
-                planned, actual = table_size(shardings[table]), sizes[table]
-                problems.append(
-                    f'Table "{table}" is {planned[0]} rows by {planned[1]} columns in the plan; must be {actual[0]} by'
-                    f" {actual[1]} as in the model"
-                )
-        module = modules[path]
+                (rows, columns), actual = table_size(shardings[table]), sizes[table]
+                planned = f'Table "{table}" is {rows} rows by {columns} columns in the plan'
+                problems.append(f"{planned}; must be {actual[0]} by {actual[1]} as in the model")
         problems += _training_problems(path, module, shardings)
         if is_unpooled(module):
             problems += _unpooled_problems(path, module, shardings)
@@ -320,8 +284,7 @@ def _training_problems(path: str, collection: Any, shardings: Mapping[str, Any])
                 " TorchRec drops for the dense one of the program and its rate; must have another kind: plan it with the"
                 " model, or publish it without data_parallel"
             )
-    placements = [shard["placement"] for of in shardings.values() for shard in of.get("shards", [])]
-    if any(placement.endswith(ON_CPU) for placement in placements):
+    if any(shard["placement"].endswith(ON_CPU) for of in shardings.values() for shard in of.get("shards", [])):
         yield from cpu_problems(collection)
 
 
@@ -330,10 +293,8 @@ def cpu_problems(collection: Any) -> Iterator[str]:
     for config in configs(collection):
         name = getattr(getattr(config, "data_type", None), "name", "FP32")
         if name not in TYPES_OF_CPUS:
-            yield (
-                f'Table "{config.name}" has the data_type {name}, which FBGEMM\'s CPU kernels do not train; must be'
-                f" {' or '.join(TYPES_OF_CPUS)} on CPUs"
-            )
+            has = f"Table \"{config.name}\" has the data_type {name}, which FBGEMM's CPU kernels do not train"
+            yield f"{has}; must be {' or '.join(TYPES_OF_CPUS)} on CPUs"
 
 
 def _unpooled_problems(path: str, collection: Any, shardings: Mapping[str, Any]) -> Iterator[str]:
@@ -343,11 +304,8 @@ def _unpooled_problems(path: str, collection: Any, shardings: Mapping[str, Any])
     one width, that of the first shard: other widths fail in the first step. It writes rows only of row-wise tables.
     """
     widths: dict[int, str] = {}
-    for config in configs(collection):
-        sharding = shardings.get(config.name)
-        if sharding is None:
-            continue
-        kind = sharding["sharding_type"]
+    for config in (config for config in configs(collection) if config.name in shardings):
+        kind = shardings[config.name]["sharding_type"]
         of = f'Table "{config.name}" of EmbeddingCollection "{path}"'
         if kind not in UNPOOLED_KINDS:
             known = ", ".join(UNPOOLED_KINDS)
@@ -356,24 +314,20 @@ def _unpooled_problems(path: str, collection: Any, shardings: Mapping[str, Any])
             yield f"{of} is a virtual table, which is not supported; must have all its rows"
         elif getattr(config, "enable_embedding_update", False) and kind != "row_wise":
             yield f"{of} has enable_embedding_update and is {kind}; must be row_wise, whose rows TorchRec writes"
-        if kind == "column_wise":
-            for shard in sharding["shards"]:
-                widths.setdefault(shard["shard_sizes"][1], config.name)
+        for shard in shardings[config.name]["shards"] if kind == "column_wise" else ():
+            widths.setdefault(shard["shard_sizes"][1], config.name)
     if len(widths) > 1:
-        texts = [f'{columns} columns of table "{table}"' for columns, table in sorted(widths.items())]
+        parts = " and ".join(f'{columns} columns of table "{table}"' for columns, table in sorted(widths.items()))
         yield (
-            f'EmbeddingCollection "{path}" has column_wise shards of {" and ".join(texts)}; must be of one width in a'
-            " collection, as plans have them with leastColumns of half the columns"
+            f'EmbeddingCollection "{path}" has column_wise shards of {parts}; must be of one width in a collection, as'
+            " plans have them with leastColumns of half the columns"
         )
 
 
 def table_size(sharding: Mapping[str, Any]) -> tuple[int, int]:
     """Returns the rows and columns of a table of a description."""
-    if "size" in sharding:
-        return sharding["size"][0], sharding["size"][1]
-    rows, columns = (
-        max(shard["shard_offsets"][i] + shard["shard_sizes"][i] for shard in sharding["shards"]) for i in (0, 1)
-    )
+    whole = [{"shard_offsets": (0, 0), "shard_sizes": sharding["size"]}] if "size" in sharding else sharding["shards"]
+    rows, columns = (max(shard["shard_offsets"][i] + shard["shard_sizes"][i] for shard in whole) for i in (0, 1))
     return rows, columns
 
 

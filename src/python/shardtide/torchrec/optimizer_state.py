@@ -19,12 +19,7 @@ from typing import Any, NamedTuple
 from shardtide.torchrec.modules import collections, parameter_name
 
 # FBGEMM's optimizers that can be moved, by the tensors of a table: none, one number a row, one a weight.
-STATES = {
-    "SGD": None,
-    "EXACT_SGD": None,
-    "EXACT_ROWWISE_ADAGRAD": "row",
-    "EXACT_ADAGRAD": "element",
-}
+STATES = {"SGD": None, "EXACT_SGD": None, "EXACT_ROWWISE_ADAGRAD": "row", "EXACT_ADAGRAD": "element"}
 
 # Classes of dense optimizers whose state "sum" is what FBGEMM's optimizers have as "momentum1".
 _ADAGRADS = ("Adagrad", "RowWiseAdagrad")
@@ -59,14 +54,13 @@ def steps(collection: Any) -> dict[str, int]:
 
 def set_steps(collection: Any, counts: Mapping[str, int]) -> None:
     """Sets the steps that the kernels of this rank's tables have counted: to the largest of a kernel's tables."""
-    found: dict[int, tuple[Any, int]] = {}
+    largest: dict[int, int] = {}
     for table, kernel in _kernels(collection):
         if table in counts:
-            found[id(kernel)] = (kernel, max(counts[table], found.get(id(kernel), (kernel, 0))[1]))
-    for kernel, count in found.values():
-        # FBGEMM counts on the host, and takes the number on the device if that on the host is 0.
-        kernel.iter.fill_(count)
-        kernel.iter_cpu.fill_(count)
+            count = largest[id(kernel)] = max(counts[table], largest.get(id(kernel), 0))
+            # FBGEMM counts on the host, and takes the number on the device if that on the host is 0.
+            kernel.iter.fill_(count)
+            kernel.iter_cpu.fill_(count)
 
 
 def _kernels(collection: Any) -> Iterator[tuple[str, Any]]:
@@ -135,19 +129,13 @@ def dense_states(
 
 
 def _zeros(parameter: Any, group: Mapping[str, Any], states: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns tensors for states of a checkpoint, where PyTorch's optimizers have them: steps may be on the CPU.
-
-    group: the parameter's in the optimizer
-    """
+    """Returns tensors for states of a checkpoint, where PyTorch's optimizers have them: steps may be on the CPU."""
     import torch
 
-    on_device = group.get("capturable") or group.get("fused")
+    of_steps = parameter.device if group.get("capturable") or group.get("fused") else "cpu"
+    devices = {state: of_steps if state == "step" else parameter.device for state in states}
     return {
-        state: torch.zeros(
-            saved.size,
-            dtype=saved.properties.dtype,
-            device=parameter.device if on_device or state != "step" else "cpu",
-        )
+        state: torch.zeros(saved.size, dtype=saved.properties.dtype, device=devices[state])
         for state, saved in states.items()
     }
 
@@ -173,28 +161,17 @@ class Part(NamedTuple):
 
 
 def common_columns(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
-    """Yields each range of columns that an old and a new shard have in common, in the order of the lists.
-
-    before, after: shards of a table's sharding in a description
-    """
+    """Yields each range of columns that shards before and after have in common, in the order of the lists."""
     for i, old in enumerate(before):
         for j, new in enumerate(after):
-            start = max(old["shard_offsets"][1], new["shard_offsets"][1])
-            end = min(_end(old), _end(new))
+            start = max(shard["shard_offsets"][1] for shard in (old, new))
+            end = min(shard["shard_offsets"][1] + shard["shard_sizes"][1] for shard in (old, new))
             if start < end:
                 yield Part(i, j, start, end)
 
 
-def _end(shard: Mapping[str, Any]) -> int:
-    return int(shard["shard_offsets"][1] + shard["shard_sizes"][1])
-
-
 def add_part(part: Part, value: Any, target: Any, new: Mapping[str, Any]) -> None:
-    """Adds the state of a part to the state of its new shard, whose state was 0 before the first part.
-
-    value: of the part's columns: [rows, columns], or [rows] of the old shard
-    target: of the new shard: [rows, columns] or [rows]
-    """
+    """Adds a value of a part, [rows, columns] or [rows], to the state of its new shard, which was 0 before the first."""
     if target.dim() == 1:
         target.add_(value, alpha=(part.end - part.start) / new["shard_sizes"][1])
     else:
@@ -223,10 +200,8 @@ def move(
 
     for target in new:
         target.zero_()
-    own_old = [i for i, r in enumerate(before["ranks"]) if r == rank]
-    own_new = [i for i, r in enumerate(after["ranks"]) if r == rank]
-    operations = []
-    received = []
+    own_old, own_new = ([i for i, r in enumerate(of["ranks"]) if r == rank] for of in (before, after))
+    operations, received = [], []
     for part in common_columns(before["shards"], after["shards"]):
         source, destination = before["ranks"][part.old], after["ranks"][part.new]
         shard = after["shards"][part.new]
@@ -246,8 +221,7 @@ def move(
             value = torch.empty(size, dtype=target.dtype, device=target.device)
             operations.append(dist.P2POp(dist.irecv, value, source, group))
             received.append((part, value, target, shard))
-    if operations:
-        for work in dist.batch_isend_irecv(operations):
-            work.wait()
+    for work in dist.batch_isend_irecv(operations) if operations else ():
+        work.wait()
     for part, value, target, shard in received:
         add_part(part, value, target, shard)

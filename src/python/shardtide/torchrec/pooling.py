@@ -26,12 +26,7 @@ _DIVIDED_TOGETHER = ("row_wise", "table_row_wise")
 
 
 def mean_kinds(table: str, kinds: Any = ()) -> list[str]:
-    """Returns the kinds of shards that a MEAN table may have: constraints of the table that is published.
-
-    kinds: those that the user allows; all if empty
-
-    ValueError if none of them is in MEAN_KINDS.
-    """
+    """Returns the kinds of shards that a MEAN table may have, of those that are allowed, if any; ValueError if none."""
     wanted = texts(kinds, f"kinds of table {table}", "kinds of shards")
     found = [kind for kind in MEAN_KINDS if not wanted or kind in wanted]
     if not found:
@@ -47,36 +42,22 @@ def mean_problems(
 ) -> Iterator[str]:
     """Yields why TorchRec would compute wrong outputs of a collection, a sentence for each table that is to blame.
 
-    module: path of the collection
-    shardings: of its tables, as a description has them
     poolings: of its tables: SUM or MEAN
     """
     kinds = {table: shardings[table]["sharding_type"] for table in poolings if table in shardings}
     together = [t for t, kind in kinds.items() if kind in _DIVIDED_TOGETHER and poolings[t] == "MEAN"]
-    others = [
-        table
-        for table, kind in kinds.items()
-        if kind not in _DIVIDED_TOGETHER and not (kind == "grid_shard" and poolings[table] == "MEAN")
-    ]
+    grids = [table for table, kind in kinds.items() if kind == "grid_shard" and poolings[table] == "MEAN"]
+    others = [table for table, kind in kinds.items() if kind not in _DIVIDED_TOGETHER and table not in grids]
     remedy = f"must be one of {', '.join(MEAN_KINDS)}: publish it with its pooling, or with these kinds"
-    for table in together:
-        if is_weighted:
-            yield (
-                f'Table "{table}" of weighted module "{module}" has MEAN pooling and is {kinds[table]}, so that TorchRec'
-                f" divides by the sum of weights instead of the number of lookups; {remedy}"
-            )
+    for table in together or grids:
+        of = f'module "{module}" has MEAN pooling and is {kinds[table]}'
+        if table in grids:
+            yield f'Table "{table}" of {of}, whose outputs TorchRec does not divide; {remedy}'
+        elif is_weighted:
+            divides = "TorchRec divides by the sum of weights instead of the number of lookups"
+            yield f'Table "{table}" of weighted {of}, so that {divides}; {remedy}'
         elif others:
-            yield (
-                f'Table "{table}" of module "{module}" has MEAN pooling and is {kinds[table]}, so that TorchRec divides'
-                f" the outputs of {_some(others, kinds)} too; {remedy}"
-            )
-    if not together:
-        for table, kind in kinds.items():
-            if kind == "grid_shard" and poolings[table] == "MEAN":
-                yield (
-                    f'Table "{table}" of module "{module}" has MEAN pooling and is grid_shard, whose outputs TorchRec'
-                    f" does not divide; {remedy}"
-                )
+            yield f'Table "{table}" of {of}, so that TorchRec divides the outputs of {_some(others, kinds)} too; {remedy}'
 
 
 def _some(tables: Sequence[str], kinds: Mapping[str, str]) -> str:

@@ -20,12 +20,7 @@ from shardtide.torchrec.workload import BYTES
 
 
 class Prepared(NamedTuple):
-    """A plan that can be applied.
-
-    running: the description that the model runs
-    wanted: the description that it will run
-    changes: from the one to the other, as changes() returns them
-    """
+    """A plan that can be applied: the descriptions that the model runs and that it will run, and changes() of them."""
 
     running: dict[str, Any]
     wanted: dict[str, Any]
@@ -82,14 +77,14 @@ class TorchRecResharder:
         # A collection with several paths is moved once.
         wanted["plan"] = {path: tables for path, tables in wanted["plan"].items() if path in self._collections}
         running = self.running
-        unpooled = list(self._changed_unpooled(running, wanted))
-        if unpooled:
-            raise NotReshardable(unpooled)
+        problems = list(self._changed_unpooled(running, wanted))
+        if problems:
+            raise NotReshardable(problems)
         found = changes(running, wanted)
-        problems = [problem for path in found["plan"] for problem in self._problems(path, running["plan"][path])]
+        for path in found["plan"]:
+            problems += self._problems(path, running["plan"][path])
         if found["plan"]:
-            problems += self._problems_of_model()
-            problems += self._shortage(running, wanted, found["plan"])
+            problems += [*self._problems_of_model(), *self._shortage(running, wanted, found["plan"])]
         if problems:
             raise NotReshardable(problems)
         return Prepared(running, wanted, found)
@@ -115,15 +110,9 @@ class TorchRecResharder:
         states = first_states(collection)
         rates: list[dict[str, float]] = [{}] * dist.get_world_size(group)
         dist.all_gather_object(rates, learning_rates(collection), group)
+        signature, moved = inspect.signature(self._model.reshard), prepared.changes["moved_elements"]
         with _supported(collection), _sends_on_gloo(group, self._model.device):
-            self._model.reshard(
-                **reshard_call(
-                    inspect.signature(self._model.reshard),
-                    path,
-                    to_module_plan(tables),
-                    prepared.changes["moved_elements"],
-                )
-            )
+            self._model.reshard(**reshard_call(signature, path, to_module_plan(tables), moved))
         # Computed when the first batch comes, from the new order of features; TorchRec does not set it again.
         collection._has_features_permute = True
         collection.train(collection.training)
@@ -137,16 +126,15 @@ class TorchRecResharder:
             old, new = states.get(table, []), new_states.get(table, [])
             if table in tables:
                 move(before[table], after[table], old, new, kind == "row", rank, group)
-            else:
-                for source, target in zip(old, new):
-                    target.copy_(source)
+                continue
+            for source, target in zip(old, new):
+                target.copy_(source)
 
     def _changed_unpooled(self, running: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
         """Yields each table of an EmbeddingCollection that changes on the same devices."""
-        if running["world_size"] != wanted["world_size"]:
-            return
-        for path, collection in self._collections.items():
-            for table, sharding in wanted["plan"][path].items() if is_unpooled(collection) else ():
+        unpooled = {path: collection for path, collection in self._collections.items() if is_unpooled(collection)}
+        for path in unpooled if running["world_size"] == wanted["world_size"] else ():
+            for table, sharding in wanted["plan"][path].items():
                 if running["plan"][path][table] != sharding:
                     yield (
                         f'Table "{table}" of EmbeddingCollection "{path}" has other shards in the new plan; must have'
@@ -159,21 +147,16 @@ class TorchRecResharder:
         if not hasattr(collection, "update_shards"):
             yield f'Module "{path}" is a {type(collection).__name__}, which TorchRec cannot reshard'
             return
-        kinds = _state_kinds(collection)
         optimizers = _optimizers(collection)
         for table, sharding in sorted(tables.items()):
+            kernel, of = sharding["compute_kernel"], f'Table "{table}" has the'
             if sharding["sharding_type"] == "data_parallel":
                 continue
-            if sharding["compute_kernel"] != "fused":
-                yield (
-                    f'Table "{table}" has the kernel {sharding["compute_kernel"]}; must be fused, since optimizers hold'
-                    " the old parameters of others"
-                )
-            elif table not in kinds:
-                yield (
-                    f'Table "{table}" has the optimizer {optimizers[table]}, whose state would be lost; must be one of'
-                    f" {', '.join(STATES)}, or restart from a checkpoint"
-                )
+            if kernel != "fused":
+                yield f"{of} kernel {kernel}; must be fused, since optimizers hold the old parameters of others"
+            elif optimizers[table] not in STATES:
+                lost = f"{of} optimizer {optimizers[table]}, whose state would be lost"
+                yield f"{lost}; must be one of {', '.join(STATES)}, or restart from a checkpoint"
 
     def _problems_of_model(self) -> Iterator[str]:
         if self._model._env.output_dtensor:
@@ -197,23 +180,18 @@ class TorchRecResharder:
         import torch.distributed as dist
 
         rank = dist.get_rank(self._model._env.process_group)
-        new = 0.0
-        buffers = [0.0]
+        new, buffer = 0.0, 0.0
         for path, tables in changed.items():
-            sizes = _sizes(self._collections[path])
+            sizes, before = _sizes(self._collections[path]), running["plan"][path]
             for table, sharding in wanted["plan"][path].items():
                 new += _bytes(sharding, rank, *sizes[table])
             # TorchRec prepares a table while it moves the one before.
-            buffers += [
-                2 * (_bytes(running["plan"][path][t], rank, *sizes[t]) + _bytes(tables[t], rank, *sizes[t]))
-                for t in tables
-            ]
-        free = self._free_bytes()
-        if new + max(buffers) > free:
-            yield (
-                f"Rank {rank} has {free / 2**20:.1f} MiB of free memory; needs {(new + max(buffers)) / 2**20:.1f} MiB,"
-                " since old and new tables are in memory at once"
-            )
+            for t in tables:
+                buffer = max(buffer, 2 * sum(_bytes(of, rank, *sizes[t]) for of in (before[t], tables[t])))
+        free, needed = self._free_bytes(), new + buffer
+        if needed > free:
+            has = f"Rank {rank} has {free / 2**20:.1f} MiB of free memory; needs {needed / 2**20:.1f} MiB"
+            yield f"{has}, since old and new tables are in memory at once"
 
 
 @contextlib.contextmanager
@@ -239,15 +217,8 @@ def _supported(collection: Any) -> Iterator[None]:
     def sharded_tables() -> dict[str, Any]:
         return {name: tensor for name, tensor in state_dict().items() if hasattr(tensor, "local_shards")}
 
-    def nothing(*_: Any, **__: Any) -> None:
-        pass
-
-    replaced = {
-        "load_state_dict": nothing,
-        "reset_parameters": nothing,
-        "state_dict": sharded_tables,
-        "_create_lookups": create_lookups,
-    }
+    replaced = {"state_dict": sharded_tables, "_create_lookups": create_lookups}
+    replaced.update(dict.fromkeys(("load_state_dict", "reset_parameters"), lambda *_, **__: None))
     collection.__dict__.update(replaced)
     try:
         yield
@@ -272,16 +243,11 @@ def _sends_on_gloo(group: Any, device: Any) -> Iterator[None]:
         return
     from torchrec.distributed.sharding import dynamic_sharding
 
-    class Distributed:
-        """torch.distributed, but for one function."""
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(dist, name)
-
-        def batch_isend_irecv(self, operations: list[Any]) -> list[Any]:
-            return _on_gloo(operations, dist.get_rank(group))
-
-    dynamic_sharding.dist = Distributed()
+    rank = dist.get_rank(group)
+    # torch.distributed, but for one function.
+    dynamic_sharding.dist = types.SimpleNamespace(
+        **{**vars(dist), "batch_isend_irecv": lambda operations: _on_gloo(operations, rank)}
+    )
     try:
         yield
     finally:
@@ -289,19 +255,15 @@ def _sends_on_gloo(group: Any, device: Any) -> Iterator[None]:
 
 
 def _on_gloo(operations: Sequence[Any], rank: int) -> list[Any]:
-    """Starts sends and receives, and returns the work of each.
-
-    operations: P2POps, whose tensors are contiguous; those of this rank with itself are copies, in order
-    rank: this rank within the group of the operations
+    """Starts sends and receives, of contiguous tensors, and returns the work of each; those of a rank with itself are
+    copies, in order.
     """
     import torch.distributed as dist
 
-    own = [operation for operation in operations if operation.group_peer == rank]
-    sent = [operation.tensor for operation in own if operation.op is dist.isend]
-    received = [operation.tensor for operation in own if operation.op is dist.irecv]
+    own, others = ([of for of in operations if (of.group_peer == rank) == is_own] for is_own in (True, False))
+    sent, received = ([of.tensor for of in own if of.op is kind] for kind in (dist.isend, dist.irecv))
     for source, target in zip(sent, received):
         target.copy_(source.view(target.shape))
-    others = [operation for operation in operations if operation.group_peer != rank]
     for operation in others:
         operation.tag = 0
     works = iter(dist.batch_isend_irecv(others) if others else [])
@@ -328,13 +290,11 @@ def _state_kinds(collection: Any) -> dict[str, str | None]:
 
 
 def _sizes(collection: Any) -> dict[str, tuple[float, float]]:
-    kinds = _state_kinds(collection)
+    """Returns the bytes of an element and of a row of a shard of each table, with those of optimizers."""
+    kinds, types_of = _state_kinds(collection), {of.name: BYTES[of.data_type.name] for of in configs(collection)}
     return {
-        config.name: (
-            BYTES[config.data_type.name][0] + (4 if kinds.get(config.name) == "element" else 0),
-            BYTES[config.data_type.name][1] + (4 if kinds.get(config.name) == "row" else 0),
-        )
-        for config in configs(collection)
+        name: (element + 4 * (kinds.get(name) == "element"), row + 4 * (kinds.get(name) == "row"))
+        for name, (element, row) in types_of.items()
     }
 
 

@@ -39,11 +39,7 @@ class PlanRefused(ShardtideError, ValueError):
 
 
 class Wanted(NamedTuple):
-    """What a plan is wanted for.
-
-    workload: name of the workload
-    change: the WorkloadChange that sets its cluster and tables; None for a source that does not need it
-    """
+    """A workload, and the WorkloadChange that sets its cluster and tables; None for a source that does not need it."""
 
     workload: str
     change: dict[str, Any] | None
@@ -68,9 +64,7 @@ class PlanSource(Protocol):
     needs_tables: bool
 
     def plan(self, wanted: Wanted, timeout_seconds: float) -> Mapping[str, Any]:
-        """Returns a plan; called on rank 0 only.
-
-        It is a ShardingPlan record, whose "shards" are a list, or a description, which has "plan".
+        """Returns a plan: a ShardingPlan record, or a description, which has "plan"; called on rank 0 only.
 
         ConnectionError or TimeoutError if there is none for now: what a fallback is for. PlanRefused if there is none
         for these tables. Other errors are wrong settings.
@@ -103,16 +97,14 @@ class LogSource:
         with PlanSubscriber(self._log, wanted.workload) as plans:
             try:
                 latest = _latest(plans, end)
-                if not self.needs_tables:
-                    if latest is None:
-                        raise TimedOut(
-                            f"Workload {wanted.workload} has no plan yet; publish its tables and cluster"
-                        )
-                    return latest
-                return self._published(self._log, wanted, latest, plans, end)
+                if self.needs_tables:
+                    return self._published(self._log, wanted, latest, plans, end)
             except NotFound as e:
                 # No topic or no schema: no planner was ever here.
                 raise Unreachable(str(e)) from e
+        if latest is None:
+            raise TimedOut(f"Workload {wanted.workload} has no plan yet; publish its tables and cluster")
+        return latest
 
     def _published(
         self, log: Log, wanted: Wanted, latest: ShardingPlan | None, plans: PlanSubscriber, end: float
@@ -133,10 +125,8 @@ class LogSource:
                 change = {**wanted.change, "eventId": str(uuid.uuid4())}
                 outcome = publisher.publish_and_wait(change, _left(end))
             if isinstance(outcome, Rejected):
-                raise PlanRefused(
-                    f"The planner rejected the tables of workload {wanted.workload}: {outcome.message}"
-                    f" ({outcome.reason})"
-                )
+                why = f"{outcome.message} ({outcome.reason})"
+                raise PlanRefused(f"The planner rejected the tables of workload {wanted.workload}: {why}")
             if outcome.generation is None:
                 raise RuntimeError(f"Workload {wanted.workload} has no cluster, though one was published")
             return _of_generation(wanted.workload, outcome.generation, plans, infeasible, end)
@@ -167,17 +157,16 @@ def _of_generation(
 ) -> ShardingPlan:
     """Returns a plan of a generation or a later one."""
     while True:
-        if infeasible is not None:
-            record = None
-            try:
-                record = infeasible.poll(0)
-            except ConnectionError:
-                # The registry does not answer; the record is read again.
-                pass
-            except PermissionError:
-                infeasible = None
-            if record is not None and record.value is not None and record.value["generation"] >= generation:
-                raise PlanRefused(f"Workload {workload} has no plan: {record.value['message']}")
+        record = None
+        try:
+            record = infeasible.poll(0) if infeasible is not None else None
+        except ConnectionError:
+            # The registry does not answer; the record is read again.
+            pass
+        except PermissionError:
+            infeasible = None
+        if record is not None and record.value is not None and record.value["generation"] >= generation:
+            raise PlanRefused(f"Workload {workload} has no plan: {record.value['message']}")
         try:
             return plans.get(generation, min(POLL_SECONDS, _left(end)))
         except (TimeoutError, ConnectionError):
@@ -209,8 +198,8 @@ class ProgramSource:
         with tempfile.TemporaryDirectory(prefix="shardtide-") as name:
             folder = pathlib.Path(name)
             workloads, plans = folder / "workloads.jsonl", folder / "plans.jsonl"
-            line = json.dumps(workload_line(wanted), default=_json_value)
-            workloads.write_text(line + "\n", encoding="utf-8")
+            line = {"task": wanted.workload, "cluster": wanted.cluster, "tables": wanted.tables}
+            workloads.write_text(json.dumps(line, default=_json_value) + "\n", encoding="utf-8")
             command = [program, "plan", "make", "-f", str(workloads), "--out", str(plans), *self._arguments]
             status, said = _run(command, folder / "said", timeout_seconds)
             if plans.exists():
@@ -221,10 +210,9 @@ class ProgramSource:
             raise PlanRefused(f"{' '.join(command[:3])} ended with status {status}: {said}")
 
     def _found(self) -> str:
-        name = "shardtide" if self._program is None else str(self._program)
-        found = shutil.which(name)
+        found = shutil.which("shardtide" if self._program is None else str(self._program))
         if found is None:
-            where = "on the PATH" if self._program is None else f"at {name}, or it cannot be executed"
+            where = "on the PATH" if self._program is None else f"at {self._program}, or it cannot be executed"
             raise FileNotFoundError(
                 f"There is no program shardtide {where}. Unpack a release of Shardtide, which needs a JDK 17, and put"
                 " its bin on the PATH; or name the one of a checkout: ProgramSource('/path/to/shardtide/shardtide')"
@@ -259,11 +247,6 @@ def _run(command: list[str], output: pathlib.Path, timeout_seconds: float) -> tu
     return status, " ".join(said[-3:])
 
 
-def workload_line(wanted: Wanted) -> dict[str, Any]:
-    """Returns a workload as ./shardtide plan make -f reads it: an object for a line of JSON."""
-    return {"task": wanted.workload, "cluster": wanted.cluster, "tables": wanted.tables}
-
-
 def _json_value(value: Any) -> Any:
     """Returns a scalar or an array of numpy as JSON has it, as LogSource takes them."""
     if type(value).__module__ == "numpy":
@@ -272,12 +255,10 @@ def _json_value(value: Any) -> Any:
 
 
 class FileSource:
-    """Takes a plan from a file, of a line of JSON for each workload.
+    """Takes a plan from a file, of a line of JSON for each workload; of several lines of it, the last one.
 
     Lines are those of `shardtide plan make --out`, or of shardtide-py convert, where paths of modules must be
-    those of the model. Of a file with several lines it takes the last one of the workload.
-
-    path: the file; it is read on rank 0 only
+    those of the model. The file is read on rank 0 only.
     """
 
     name = "file"
@@ -291,33 +272,26 @@ class FileSource:
         if not lines:
             raise ValueError(f"{self._path} has no plan; ./shardtide plan make --out writes such files")
         names = [str(line.get("workload", line.get("task"))) for _, line in lines]
-        found = [place for place, name in enumerate(names) if name == wanted.workload]
-        if len(lines) == 1:
-            found = [0]
+        found = [of for of, name in zip(lines, names) if name == wanted.workload or len(lines) == 1]
         if not found:
-            raise ValueError(
-                f"{self._path} has no plan of workload {wanted.workload}; it has those of"
-                f" {', '.join(dict.fromkeys(names))}"
-            )
-        place, line = lines[found[-1]]
+            known = ", ".join(dict.fromkeys(names))
+            raise ValueError(f"{self._path} has no plan of workload {wanted.workload}; it has those of {known}")
+        place, line = found[-1]
         return plan_of_line(line, place)
 
 
 def plan_of_line(line: dict[str, Any], source: str) -> dict[str, Any]:
-    """Returns a line of a file of plans as a description, or as a ShardingPlan record with the fields that matter.
-
-    source: what messages call the line
-    """
+    """Returns a line of a file of plans as a description, or as a ShardingPlan record with the fields that matter."""
     if line.get("feasible") is False:
         raise PlanRefused(f"Workload {line.get('task')} has no plan: {line.get('reason', 'it does not fit')}")
-    if "plan" in line:
-        if "world_size" not in line:
-            raise ValueError(f"{source} has no world_size; shardtide-py convert writes such lines")
-        return line
-    if "tables" not in line:
+    if "plan" not in line and "tables" not in line:
         raise ValueError(f"{source} must have plan or tables, got {', '.join(line) or 'nothing'}")
     if "world_size" not in line:
-        raise ValueError(f"{source} has no world_size; write the file again with this version of ./shardtide plan")
+        remedy = "write the file again with this version of ./shardtide plan"
+        remedy = "shardtide-py convert writes such lines" if "plan" in line else remedy
+        raise ValueError(f"{source} has no world_size; {remedy}")
+    if "plan" in line:
+        return line
     return {
         **plan_record(line).record,
         "planId": str(line.get("task")),

@@ -51,11 +51,10 @@ def measure_dense_memory(
     the tables. Gradients of tables and all other tensors on the device count as other_bytes: use tables with few rows.
     The peak does not include the CUDA context, NCCL's memory, and blocks that the allocator keeps unused.
 
-    Elsewhere nothing measures the allocator, and the total is a count: parameters, gradients, optimizer state and
-    buffers are exact; activations are the most bytes that tensors saved by autograd take during the backward pass, each
-    storage once, with the parameters that FSDP gathered for them. It leaves out temporary tensors, buffers of
-    collectives, and activations that checkpointing computes again. It adds gradients and activations, which are not all
-    in memory at once. The peak may be higher or lower.
+    Elsewhere the total is a count: parameters, gradients, optimizer state and buffers are exact; activations are the
+    most bytes that tensors saved by autograd take during the backward pass, each storage once, with the parameters that
+    FSDP gathered for them. Temporary tensors, buffers of collectives, and activations that checkpointing computes again
+    are left out; gradients and activations are added, though not all are there at once. The peak may be higher or lower.
 
     step: runs a training step: forward pass, backward pass and optimizer; its result is ignored
     model: a torch.nn.Module with the dense part and the tables, sharded by FSDP or not; a ModuleList joins several
@@ -65,20 +64,16 @@ def measure_dense_memory(
     device: a torch.device of the memory that is measured; None is the one of the first dense parameter
     ranks: on all of these, the result is the one of the rank with the largest total; None: the result of this rank
 
-    ValueError names what was given and what is expected: too few steps, a part to ignore that the model does not have,
-    a model without dense parameters, steps without gradients. Errors of a step are raised as they are. RankLost if
-    another rank does not get to the end.
+    ValueError for too few steps, a part to ignore that the model does not have, a model without dense parameters, and
+    steps without gradients. Errors of a step are raised as they are. RankLost if another rank does not get to the end.
     """
     import torch
 
     if steps < 2:
         raise ValueError(f"steps must be at least 2, got {steps}")
-    dense = _DensePart(
-        model,
-        [optimizers] if isinstance(optimizers, torch.optim.Optimizer) else list(optimizers),
-        [ignore] if isinstance(ignore, (torch.nn.Module, torch.Tensor)) else list(ignore),
-        device,
-    )
+    given = [optimizers] if isinstance(optimizers, torch.optim.Optimizer) else list(optimizers)
+    ignored = [ignore] if isinstance(ignore, (torch.nn.Module, torch.Tensor)) else list(ignore)
+    dense = _DensePart(model, given, ignored, device)
     step()
     most = max([dense.measure(step) for _ in range(steps - 1)], key=lambda memory: memory.total_bytes)
     return max(ranks.gather(most), key=lambda memory: memory.total_bytes) if ranks else most
@@ -108,12 +103,11 @@ class _DensePart:
                 gradient_bytes.append(self._bytes(gradients))
 
         on_cuda = self._device.type == "cuda"
-        run = self._cuda_peak if on_cuda else self._saved_for_backward
         with contextlib.ExitStack() as stack:
             for optimizer in self._optimizers:
                 # A step may drop its gradients after that.
                 stack.callback(optimizer.register_step_pre_hook(count_gradients).remove)
-            peak = run(step)
+            peak = self._cuda_peak(step) if on_cuda else self._saved_for_backward(step)
         count_gradients()
         if not gradient_bytes:
             raise ValueError(
@@ -149,24 +143,17 @@ class _DensePart:
         return [parameter for parameter in self._model.parameters() if id(parameter) not in self._ignored_ids]
 
     def _optimizer_state(self, ignored: bool) -> list[Any]:
-        return [
-            state
-            for optimizer in self._optimizers
-            for parameter, state in optimizer.state.items()
-            if (id(parameter) in self._ignored_ids) == ignored
-        ]
+        found = [item for optimizer in self._optimizers for item in optimizer.state.items()]
+        return [state for parameter, state in found if (id(parameter) in self._ignored_ids) == ignored]
 
     def _bytes(self, tensors: list[Any]) -> int:
         return sum(storages(tensors, self._device.type).values())
 
 
 class _SavedTensors:
-    """The tensors that autograd keeps for the backward pass.
+    """The tensors that autograd keeps for the backward pass. peak: the most bytes that they took during one
 
-    device_type: of tensors that count
     counted: addresses of storages that do not count, as they are counted elsewhere
-
-    peak: the most bytes that they took during a backward pass
     """
 
     def __init__(self, device_type: str, counted: set[int]):
@@ -186,8 +173,7 @@ class _SavedTensors:
     def unpack(self, saved: _Saved) -> Any:
         if self._may_grow:
             found = storages([other.tensor for other in self._saved], self._device_type)
-            total = sum(size for address, size in found.items() if address not in self._counted)
-            self.peak = max(self.peak, total)
+            self.peak = max(self.peak, sum(size for address, size in found.items() if address not in self._counted))
             # FSDP empties storages of gathered parameters, and fills them again when their layer is due.
             self._may_grow = 0 in found
         return saved.tensor
@@ -207,36 +193,29 @@ def tensors_of(model: Any, parts: list[Any], argument: str) -> list[Any]:
     known = {id(part) for part in (*model.modules(), *model.parameters())}
     tensors: list[Any] = []
     for part in parts:
+        is_tensor = isinstance(part, torch.Tensor)
         if id(part) not in known:
-            name = f"a tensor of shape {list(part.shape)}" if isinstance(part, torch.Tensor) else type(part).__name__
+            got = f"a tensor of shape {list(part.shape)}" if is_tensor else type(part).__name__
             expected = f"{argument} must have modules or parameters of the model"
-            raise ValueError(f"{expected}, got {name}, which is no part of it")
-        tensors += [part] if isinstance(part, torch.Tensor) else [*part.parameters(), *part.buffers()]
+            raise ValueError(f"{expected}, got {got}, which is no part of it")
+        tensors += [part] if is_tensor else [*part.parameters(), *part.buffers()]
     return tensors
 
 
 def storages(values: Any, device_type: str) -> dict[int, int]:
     """Returns bytes by address of the memory behind tensors, each storage once; of sharded ones what this rank has."""
-    return {
-        storage.data_ptr(): storage.nbytes()
-        for storage in (tensor.untyped_storage() for tensor in tensors_in(values) if tensor.device.type == device_type)
-    }
+    own = (tensor.untyped_storage() for tensor in tensors_in(values) if tensor.device.type == device_type)
+    return {storage.data_ptr(): storage.nbytes() for storage in own}
 
 
 def tensors_in(value: Any) -> Iterator[Any]:
     """Finds all tensors in a value: those that a DTensor, a nested or a sparse tensor consists of too."""
     import torch
 
+    if isinstance(value, torch.Tensor) and hasattr(value, "__tensor_flatten__"):
+        value = [getattr(value, name) for name in value.__tensor_flatten__()[0]]
     if isinstance(value, torch.Tensor):
-        if hasattr(value, "__tensor_flatten__"):
-            for name in value.__tensor_flatten__()[0]:
-                yield from tensors_in(getattr(value, name))
-        elif value.is_sparse:
-            yield from (value._indices(), value._values())
-        else:
-            yield value
-    elif isinstance(value, Mapping):
-        yield from tensors_in(list(value.values()))
-    elif isinstance(value, (list, tuple)):
-        for item in value:
+        yield from (value._indices(), value._values()) if value.is_sparse else (value,)
+    elif isinstance(value, (Mapping, list, tuple)):
+        for item in list(value.values()) if isinstance(value, Mapping) else value:
             yield from tensors_in(item)

@@ -38,8 +38,6 @@ def gather_fills(ranks: Ranks, shards: Iterable[ShardFill]) -> list[dict[str, An
 
     Called on all ranks after the same step. Empty if no rank has a hashed table.
 
-    shards: of this rank
-
     ValueError if a count is out of range, on all ranks whichever has it: one alone would leave the others waiting.
     """
     tables: dict[str, list[dict[str, Any]]] = {}
@@ -71,11 +69,9 @@ class FillReporter:
         self._count = 0
 
     def step(self, take: Callable[[], Iterable[ShardFill]]) -> list[dict[str, Any]]:
-        """Counts a step, and reports if it is time; called on all ranks after the same step.
+        """Counts a step, reports if it is time, and returns what was gathered; on all ranks after the same step.
 
         take: returns the fill of this rank's shards, and counts from 0 again; called for a report only
-
-        Returns what was gathered, on all ranks; empty if nothing was.
         """
         self._count += 1
         if self._count % self._every:

@@ -36,17 +36,16 @@ class WaveResharder(Resharder, Protocol):
     """A program that can go to another plan wave by wave, with steps in between."""
 
     def apply_wave(self, prepared: Any, wave: MoveWave) -> None:
-        """Shards the tables of a wave as in the plan; all others stay as they are.
+        """Shards the tables of a wave as in the plan, and no others; called on all ranks.
 
-        Called on all ranks. After the last wave, apply() does what is left: tables that are new or changed and do not
-        move.
+        After the last wave, apply() does what is left: tables that are new or changed and do not move.
         """
 
 
 class ReshardFailed(ShardtideError, RuntimeError):
     """Shards were being moved when a rank failed; the state of the model is undefined on all ranks.
 
-    The message names the ranks and what they met. End the job, and start again from a checkpoint.
+    The message names the ranks and what they met. Start again from a checkpoint.
     """
 
 
@@ -60,10 +59,8 @@ class PlanFollower(Closing):
     background. While Kafka is away, the job keeps its plan, and reports wait in a bounded buffer (TrainerReports).
 
     log: a shardtide.log.Log on rank 0; None on all others
-    workload: the workload that is trained
     meter: what report() reports; None if the program measures by itself
-    source: who reports, shown to people
-    capacity: reports of each kind that wait at most while Kafka is away
+    source, capacity: as of TrainerReports
     timeout_seconds: how long ranks wait for each other
 
     running: the ShardingPlan that runs, a dict with the fields of avro/ShardingPlan.avsc; empty before start(). While
@@ -131,20 +128,16 @@ class PlanFollower(Closing):
         return True
 
     def follow_wave(
-        self,
-        step: int,
-        resharder: WaveResharder,
-        waves: Callable[[ShardingPlan], MoveWaves] = move_waves,
+        self, step: int, resharder: WaveResharder, waves: Callable[[ShardingPlan], MoveWaves] = move_waves
     ) -> bool:
         """Makes one wave of the moves to the newest plan, if there is another one; returns whether it did.
 
         As follow(), between the same two steps on all ranks, which then train on: tables of the waves made are sharded as
         in the new plan, all others as before. The plan is reported as adopted before the first wave, and each wave as
         finished moving. Plans that are newer still wait until all waves are made. A plan without moves, or whose moves
-        are not from the plan that runs, is gone to at once. Costs of steps before the last wave are of neither plan, and
-        are not reported.
+        are not from the plan that runs, is gone to at once. Costs of steps before the last wave are not reported.
 
-        waves: divides the moves; the same on all ranks. To choose how, functools.partial of shardtide.waves.move_waves
+        waves: divides the moves; the same on all ranks: functools.partial of shardtide.waves.move_waves chooses how
         """
         if not self._next_plan:
             found = self._agree(step, resharder)
@@ -183,20 +176,16 @@ class PlanFollower(Closing):
         """
         if self._meter is None:
             raise ValueError("report needs a meter; give one to PlanFollower, or call measured()")
-        size = self.ranks.size
         if self._next_plan:
             self._meter.clear()
             return
+        size = self.ranks.size
         costs = self._meter.costs(self.ranks, replication_of(self.running, size).ranks_of(0, size))
         if costs:
             self.measured(step, costs.steps, costs.devices, costs.collectives)
 
     def measured(
-        self,
-        step: int,
-        steps: int,
-        devices: list[dict[str, float]],
-        collectives: Sequence[dict[str, Any]] = (),
+        self, step: int, steps: int, devices: list[dict[str, float]], collectives: Sequence[dict[str, Any]] = ()
     ) -> None:
         """Reports what steps cost with the running plan; does nothing on ranks other than 0.
 
@@ -224,49 +213,40 @@ class PlanFollower(Closing):
             self.reports.close(timeout_seconds)
 
     def _first(self, timeout_seconds: float) -> tuple[ShardingPlan | None, Exception | None]:
-        if not self._plans:
-            return None, None
+        """Returns rank 0's plan or what it met: the other ranks wait for a value."""
         try:
-            plan = self._plans.get(timeout=timeout_seconds)
-            replication_of(plan, self.ranks.size)
+            plan = self._plans.get(timeout=timeout_seconds) if self._plans else None
+            if plan:
+                replication_of(plan, self.ranks.size)
             return plan, None
-        except (OSError, LookupError, ValueError) as e:
-            # The other ranks wait for a value.
-            return None, e
         except Exception as e:
-            return None, RuntimeError(str(e))
-
-    def _next(self) -> ShardingPlan | None:
-        plan = self._plans.poll() if self._plans else None
-        return None if plan is None or plan["planId"] == self.running["planId"] else plan
-
-    def _prepare(self, resharder: Resharder, plan: ShardingPlan) -> tuple[object, str | None]:
-        try:
-            replication_of(plan, self.ranks.size)
-            return resharder.prepare(plan), None
-        except Exception as e:
-            # Nothing has changed on any rank: training goes on, whatever it was.
-            return None, str(e) or type(e).__name__
+            return None, e if isinstance(e, (OSError, LookupError, ValueError)) else RuntimeError(str(e))
 
     def _agree(self, step: int, resharder: Resharder) -> tuple[ShardingPlan, object] | None:
         """Returns the newest plan and what prepare() returned, if there is another one that no rank refuses."""
-        plan = self.ranks.from_first(self._next())
+        newest = self._plans.poll() if self._plans else None
+        is_running = newest is not None and newest["planId"] == self.running["planId"]
+        plan = self.ranks.from_first(None if is_running else newest)
         if plan is None:
             return None
-        prepared, problem = self._prepare(resharder, plan)
+        prepared, problem = None, None
+        try:
+            replication_of(plan, self.ranks.size)
+            prepared = resharder.prepare(plan)
+        except Exception as e:
+            # Nothing has changed on any rank: training goes on, whatever it was.
+            problem = str(e) or type(e).__name__
         answers = self.ranks.gather((self.running["planId"], problem))
         if len({running for running, _ in answers}) > 1:
-            raise RuntimeError(
-                "All ranks must run one plan; "
-                + ", ".join(f"rank {rank} runs {running}" for rank, (running, _) in enumerate(answers))
-            )
+            ran = ", ".join(f"rank {rank} runs {running}" for rank, (running, _) in enumerate(answers))
+            raise RuntimeError(f"All ranks must run one plan; {ran}")
         refusals = by_rank([problem for _, problem in answers])
-        if refusals:
-            if self.reports:
-                logger.warning("Plan %s is rejected at step %d: %s", plan["planId"], step, refusals)
-                self.reports.rejected(plan["planId"], step, refusals)
-            return None
-        return plan, prepared
+        if not refusals:
+            return plan, prepared
+        if self.reports:
+            logger.warning("Plan %s is rejected at step %d: %s", plan["planId"], step, refusals)
+            self.reports.rejected(plan["planId"], step, refusals)
+        return None
 
     def _run(self, plan: ShardingPlan, step: int, wave: int, waves: int) -> None:
         self.running = plan

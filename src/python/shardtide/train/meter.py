@@ -17,12 +17,7 @@ SCOPES = ("device", "node", "cluster", "copies")
 
 
 class Collective(NamedTuple):
-    """A collective of a step, as avro/MeasuredCosts.avsc names it.
-
-    collective: all_to_all, reduce_scatter, all_gather or all_reduce
-    direction: forward or backward
-    scope: whose shards: device, node, cluster or copies
-    """
+    """A collective of a step, as avro/MeasuredCosts.avsc names it: one of COLLECTIVES, of DIRECTIONS, of SCOPES."""
 
     collective: str
     direction: str
@@ -30,12 +25,7 @@ class Collective(NamedTuple):
 
 
 class StepCosts(NamedTuple):
-    """What a step costs on each device, from several measured steps: the arguments of PlanFollower.measured.
-
-    steps: number of measured steps
-    devices: computeMs, forwardComputeMs, forwardCommMs and backwardCommMs of each device
-    collectives: ms of each collective on each device
-    """
+    """What a step costs on each device, from so many measured steps: the arguments of PlanFollower.measured."""
 
     steps: int
     devices: list[dict[str, float]]
@@ -43,14 +33,10 @@ class StepCosts(NamedTuple):
 
     @property
     def ms(self) -> float:
-        """A step's cost: max of computation and backward collectives, plus max of forward collectives.
-
-        As plans count it: without idle time.
-        """
-        forward = [
-            sum(c["ms"][i] for c in self.collectives if c["direction"] == "forward") for i in range(len(self.devices))
-        ]
-        return max(d["computeMs"] + d["backwardCommMs"] for d in self.devices) + max(forward)
+        """A step's cost, as plans count it: max of computation and backward collectives, plus max of forward ones."""
+        forward = [of["ms"] for of in self.collectives if of["direction"] == "forward"]
+        most = max(sum(ms[i] for ms in forward) for i in range(len(self.devices)))
+        return most + max(device["computeMs"] + device["backwardCommMs"] for device in self.devices)
 
 
 class _Span(NamedTuple):
@@ -135,8 +121,8 @@ class StepMeter:
     def collective(self, collective: str, direction: str, scope: str, group: Any = None) -> Iterator[None]:
         """Surrounds a collective. Names as in Collective.
 
-        group: process group of the ranks that run it, or subgroups of them, and that wait for each other before it: a
-            replica group; None is all ranks
+        group: process group of the ranks that run it, or of more that wait for each other before it: a replica group;
+            None is all ranks
         """
         spans = self._current
         if spans is None:
@@ -159,11 +145,10 @@ class StepMeter:
         self._steps = []
 
     def costs(self, ranks: Ranks, devices: Sequence[int] | None = None) -> StepCosts | None:
-        """Returns what was measured since the last call, and forgets it. Called on all ranks after the same step.
+        """Returns the medians of what was measured since the last call, and forgets it; None if no step was measured.
 
-        None if no step was measured. Of each quantity it is the median of the measured steps.
-
-        devices: the ranks whose costs these are, in the order of the plan's devices: of one replica group; None is all
+        Called on all ranks after the same step. devices: the ranks whose costs these are, in the order of the plan's
+        devices: of one replica group; None is all
         """
         steps, self._steps = self._steps, []
         if not steps:

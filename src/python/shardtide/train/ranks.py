@@ -27,8 +27,6 @@ class Ranks:
     method that sends messages is called on all ranks, in the same order. RankLost on the other ranks if one does not.
 
     timeout_seconds: how long ranks wait for each other
-    rank: of this process, from 0
-    size: number of ranks
     """
 
     def __init__(self, timeout_seconds: float = 60.0):
@@ -50,10 +48,9 @@ class Ranks:
 
     def gather(self, value: T) -> list[T]:
         """Returns the values of all ranks, in their order, on all ranks; they must be picklable."""
-        found: list[Any] = [None] * self.size
-        if not self._distributed:
-            return [value]
-        self._run(lambda: self._distributed.all_gather_object(found, value, group=self._group))
+        found: list[Any] = [value] * self.size
+        if self._distributed:
+            self._run(lambda: self._distributed.all_gather_object(found, value, group=self._group))
         return found
 
     def _run(self, exchange: Callable[[], object]) -> None:
@@ -64,7 +61,7 @@ class Ranks:
             raise RankLost(f"{self.missing(f'call {self._calls}')}: {e}") from e
 
     def missing(self, occasion: str) -> str:
-        """Returns which ranks do not answer, in words. Called on all ranks that are left, after a collective failed.
+        """Returns which ranks do not answer, in words. Called on all that are left, after a collective failed.
 
         occasion: what failed, the same text on all ranks
         """
@@ -96,10 +93,8 @@ def by_rank(problems: Sequence[str | None]) -> str:
             ranks.setdefault(problem, []).append(rank)
     if len(problems) == 1 or any(len(found) == len(problems) for found in ranks.values()):
         return "; ".join(ranks)
-    return "; ".join(
-        f"rank{'s' if len(found) > 1 else ''} {', '.join(map(str, found))}: {problem}"
-        for problem, found in ranks.items()
-    )
+    several = [(f"rank{'s' if len(found) > 1 else ''} {', '.join(map(str, found))}", of) for of, found in ranks.items()]
+    return "; ".join(f"{who}: {problem}" for who, problem in several)
 
 
 def local_size(size: int) -> int:

@@ -30,10 +30,7 @@ class Replication(NamedTuple):
         return self.groups, self.layout
 
     def ranks_of(self, group: int, ranks: int) -> list[int]:
-        """Returns the ranks of a group, in the order of the plan's devices.
-
-        ranks: number of ranks of all groups
-        """
+        """Returns the ranks of a group, of so many of all groups, in the order of the plan's devices."""
         if self.layout == "STRIDED":
             return list(range(group, ranks, self.groups))
         size = ranks // self.groups
@@ -46,9 +43,7 @@ class Replication(NamedTuple):
         return divmod(rank, ranks // self.groups)
 
     def per_node(self, ranks: int, per_node: int) -> int:
-        """Returns how many ranks of a group are on a node.
-
-        per_node: ranks of a node, of all groups
+        """Returns how many ranks of a group are on a node of so many ranks of all groups.
 
         ValueError unless groups are whole nodes, equal parts of a node, or an equal share of each node.
         """
@@ -77,7 +72,7 @@ def replication_of(plan: Mapping[str, Any], ranks: int) -> Replication:
 
     ranks: number of ranks of all groups
 
-    ValueError if the plan is for another number of ranks, or its replica groups cannot be.
+    ValueError if the plan is for another number of them, or its replica groups cannot be.
     """
     name, devices = f"Plan {plan['planId']}", len(plan["deviceCosts"])
     record = plan.get("replication") or {}
@@ -92,9 +87,8 @@ def replication_of(plan: Mapping[str, Any], ranks: int) -> Replication:
     if found.layout not in LAYOUTS:
         raise ValueError(f"{name} has replica groups of layout {found.layout}; must be one of {', '.join(LAYOUTS)}")
     if found.synchronization_steps < 1:
-        raise ValueError(
-            f"{name} synchronizes replica groups every {found.synchronization_steps} steps; must be at least 1"
-        )
+        steps = found.synchronization_steps
+        raise ValueError(f"{name} synchronizes replica groups every {steps} steps; must be at least 1")
     if devices * found.groups != ranks:
         groups = f"{found.groups} replica groups of " if found.groups > 1 else ""
         raise ValueError(f"{name} is for {groups}{devices} devices; this job has {ranks} ranks")
