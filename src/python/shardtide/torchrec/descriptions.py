@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,6 +11,8 @@ from shardtide.optimizers import OF_FBGEMM_CPU
 from shardtide.torchrec import codecs
 from shardtide.torchrec.lines import plan_record
 from shardtide.train.replication import replication_of
+
+logger = logging.getLogger("shardtide")
 
 DEFAULT_MODULE = "model.sparse_arch.embedding_bag_collection"
 
@@ -78,6 +81,9 @@ def describe(
     Of a plan with codecs it has "qcomms", their names by scope and direction: precisions for QCommsConfig, as far as
     TorchRec sends them (shardtide.torchrec.codecs). All others are single precision.
 
+    Of a plan with deduplicated ids it has "deduplicated", the tables: EmbeddingCollectionSharder takes use_index_dedup for
+    them, for the tables of all EmbeddingCollections or for none. So all of unpooled are among them, with a warning.
+
     ValueError if TorchRec cannot run the plan, or if modules does not have its tables; if it is no plan, or the line of a
     workload that does not fit.
     """
@@ -135,6 +141,12 @@ def describe(
         precisions.setdefault(used["scope"], {})[used["direction"]] = used["codec"]["name"]
     if precisions:
         description["qcomms"] = precisions
+    deduplicated = {shard["table"] for shard in plan["shards"] if shard.get("deduplicated")}
+    if deduplicated:
+        description["deduplicated"] = sorted(deduplicated.union(unpooled))
+        others = sorted(set(unpooled) - deduplicated)
+        if others:
+            logger.warning("Ids of %s are deduplicated beside those of the plan: TorchRec does it for all", ", ".join(others))
     if replication.groups > 1:
         description["dmp_collection"] = {
             "world_size": ranks,
@@ -224,6 +236,12 @@ def _sharding(
         raise ValueError(
             f'Table "{table}" has copies of its {hot[0]:,} most used rows, which TorchRec lacks; publish it with'
             " mayHaveHotRows false"
+        )
+    orders = sorted({shard.get("rowOrder") or "contiguous" for shard in shards} - {"contiguous"})
+    if orders:
+        raise ValueError(
+            f'Table "{table}" has its rows in the order {", ".join(orders)}, which TorchRec lacks; publish it with a'
+            " rowSpread of contiguous blocks only"
         )
     if len(kinds) > 1:
         raise ValueError(f'Table "{table}" has shards of kinds {", ".join(kinds)}; must be of one kind')

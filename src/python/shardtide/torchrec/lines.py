@@ -88,7 +88,7 @@ def plan_record(plan: Mapping[str, Any], needs_sizes: bool = True) -> PlanRecord
                     modules[table].append(path)
                     continue
                 modules[table] = [path]
-                of_tables[table] = _shards(table, sharding, needs_sizes)
+                of_tables[table] = _shards(table, sharding, needs_sizes, table in plan.get("deduplicated", ()))
                 fields[table] = {name: value for name, value in sharding.items() if name not in _OF_SHARDS}
     else:
         for place, table in enumerate(_list(plan["tables"], "tables")):
@@ -141,7 +141,8 @@ def _part(shard: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a shard of a record as a line has it."""
     device = None if shard["device"] < 0 else shard["device"]
     of = {"kind": shard["kind"].lower(), **{name: shard[field] for field, name in _REGION.items()}}
-    return {**of, "device": device, "cache_share": shard["cacheShare"]}
+    sent = {"deduplicated": True} if shard["deduplicated"] else {}
+    return {**of, "device": device, "cache_share": shard["cacheShare"], **sent}
 
 
 def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
@@ -152,6 +153,8 @@ def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
         **{field: _get(shard, name, int, what) for field, name in _REGION.items()},
         "device": -1 if device is None else device,
         "cacheShare": shard.get("cache_share"),
+        "deduplicated": shard.get("deduplicated", False),
+        "rowOrder": shard.get("row_order"),
     }
 
 
@@ -168,7 +171,7 @@ def _kernel(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shards(table: str, sharding: Any, needs_sizes: bool) -> list[dict[str, Any]]:
+def _shards(table: str, sharding: Any, needs_sizes: bool, deduplicated: bool) -> list[dict[str, Any]]:
     """Returns the shards of a description's sharding as a record has them: those with rows."""
     what = f'Table "{table}"'
     kind = _get(sharding, "sharding_type", str, what).upper()
@@ -196,6 +199,7 @@ def _shards(table: str, sharding: Any, needs_sizes: bool) -> list[dict[str, Any]
             "rows": rows,
             "device": rank,
             "cacheShare": share,
+            "deduplicated": deduplicated and kind != "DATA_PARALLEL",
         }
         for rank, (row, column), (rows, columns) in parts
         if rows
