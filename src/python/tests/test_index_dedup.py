@@ -17,6 +17,7 @@ from sequence_models import Table
 
 from shardtide import torchrec
 
+PROGRAM = ROOT / "shardtide"
 PER_NODE = 2
 # On CPUs, the only data-parallel table of a collection is computed right if a sample has one lookup.
 TABLES = [
@@ -62,35 +63,76 @@ def jagged_unique_indices(hash_size_cumsum, hash_size_offsets, offsets, indices)
     return lengths, torch.ops.fbgemm.asynchronous_complete_cumsum(lengths), unique, reverse
 
 
-def begin(tables, kinds, optimizer, deduplicates=True):
+def described(tables, kinds):
     placed = [(table, kind, i) for i, (table, kind) in enumerate(zip(tables, kinds))]
     plan = models.plan(placed, models.dist.get_world_size(), PER_NODE)
     modules = torchrec.modules.table_modules(models.Net(tables))
-    description = torchrec.descriptions.describe(plan, modules, PER_NODE, device="cpu")
+    return torchrec.descriptions.describe(plan, modules, PER_NODE, device="cpu")
+
+
+def begin(tables, description, optimizer, deduplicates=True):
     return models.sharded(tables, description, optimizer, need_indices=True, use_index_dedup=deduplicates)
 
 
-def trains_as_unsharded():
-    ranks = models.dist.get_world_size()
-    share = models.SAMPLES // ranks
+def trains_as_unsharded(description):
+    share = models.SAMPLES // models.dist.get_world_size()
     first = models.dist.get_rank() * share
+    kinds = {sharding["sharding_type"] for sharding in torchrec.descriptions.shardings_of(description).values()}
+    # Row-wise state is that of a column part, not of the table.
+    for optimizer in ("sgd", "adagrad", "rowwise_adagrad")[: 2 if "column_wise" in kinds else 3]:
+        unsharded = models.Unsharded(TABLES, optimizer, need_indices=True)
+        model = begin(TABLES, description, optimizer)
+        copied = models.dense_parameters(model)
+        tables = [parameter for name, parameter in copied.items() if not name.startswith("dense")]
+        both = Both(
+            models.dense_only(optimizer, [parameter for name, parameter in copied.items() if name.startswith("dense")]),
+            *([models.DENSE[optimizer](tables)] if tables else []),
+        )
+        for step in range(3):
+            expected = unsharded.net(models.Batch(TABLES, step, first, first + share))[1]
+            outputs = models.train_step(model, both, TABLES, step)
+            assert sorted(outputs) == sorted(expected)
+            for output, values in outputs.items():
+                models.torch.testing.assert_close(values, expected[output], rtol=1e-5, atol=1e-5, msg=output)
+            unsharded.step(step)
+            models.check_weights(model, unsharded)
+
+
+class Both:
+    def __init__(self, *optimizers):
+        self.optimizers = optimizers
+
+    def zero_grad(self):
+        for optimizer in self.optimizers:
+            optimizer.zero_grad()
+
+    def step(self):
+        for optimizer in self.optimizers:
+            optimizer.step()
+
+
+def each_kind_trains_as_unsharded():
     for kinds in KINDS:
-        # Row-wise state is that of a column part, not of the table.
-        for optimizer in ("sgd", "adagrad", "rowwise_adagrad")[: 2 if "column_wise" in kinds else 3]:
-            unsharded = models.Unsharded(TABLES, optimizer, need_indices=True)
-            model = begin(TABLES, kinds, optimizer)
-            copied = models.dense_parameters(model)
-            dense = models.DENSE[optimizer]([p for n, p in copied.items() if "dense" not in n] or [models.torch.zeros(1, 1)])
-            others = models.dense_only(optimizer, [p for n, p in copied.items() if "dense" in n])
-            both = Both(dense, others)
-            for step in range(3):
-                loss, expected = unsharded.net(models.Batch(TABLES, step, first, first + share))
-                outputs = models.train_step(model, both, TABLES, step)
-                assert sorted(outputs) == sorted(expected)
-                for output, values in outputs.items():
-                    models.torch.testing.assert_close(values, expected[output], rtol=1e-5, atol=1e-5, msg=output)
-                unsharded.step(step)
-                models.check_weights(model, unsharded)
+        trains_as_unsharded(described(TABLES, kinds))
+
+
+def a_plan_of_the_program_trains_as_unsharded():
+    """Returns the deduplicated tables, and the switch of the sharder that the planner was given."""
+    sharders = [models.EmbeddingBagCollectionSharder(), models.EmbeddingCollectionSharder()]
+    planner = torchrec.ShardtidePlanner(
+        torchrec.ProgramSource(PROGRAM),
+        "w",
+        {"memoryBytesPerDevice": 2**30, "batchSize": 8192, "hardware": "h200"},
+        {feature: 200.0 for table in TABLES for feature in models.features_of(table)},
+        profiles={"item": {"distinctShare": [{"samples": 4096, "share": 40 / 200 / 4096}]}},
+        # On CPUs, TorchRec computes copies of unpooled tables wrong.
+        constraints={table.name: {"kinds": ["table_wise", "row_wise"]} for table in TABLES},
+        device="cpu",
+        timeout_seconds=300,
+    )
+    planner.collective_plan(models.Net(TABLES), sharders)
+    trains_as_unsharded(planner.description)
+    return planner.description["deduplicated"], sharders[1]._use_index_dedup
 
 
 def sends(kinds, deduplicates):
@@ -116,7 +158,7 @@ def sends(kinds, deduplicates):
         values=torch.cat(list(ids.values())),
         lengths=torch.cat([torch.full((samples,), len(of) // samples) for of in ids.values()]),
     )
-    collection = begin(tables, kinds, "sgd", deduplicates).module.sequences
+    collection = begin(tables, described(tables, kinds), "sgd", deduplicates).module.sequences
     received, sent = collections.Counter(), collections.Counter()
 
     def compute(context, received_by_kind):
@@ -138,28 +180,16 @@ def sends(kinds, deduplicates):
     return found
 
 
-class Both:
-    def __init__(self, *optimizers):
-        self.optimizers = optimizers
-
-    def zero_grad(self):
-        for optimizer in self.optimizers:
-            optimizer.zero_grad()
-
-    def step(self):
-        for optimizer in self.optimizers:
-            optimizer.step()
-
-
 def refused():
     """Returns why a running model cannot go to the same plan with deduplicated ids."""
-    model = begin(TABLES, KINDS[2], "sgd", deduplicates=False)
-    wanted = {**torchrec.conversions.running_description(model), "deduplicated": ["category"]}
+    description = described(TABLES, KINDS[2])
+    model = begin(TABLES, description, "sgd", deduplicates=False)
+    wanted = {**description, "deduplicated": ["category"]}
     try:
         torchrec.TorchRecResharder(model, PER_NODE).prepare(wanted)
     except torchrec.changes.NotReshardable as e:
         return e.problems
-    return torchrec.TorchRecResharder(begin(TABLES, KINDS[2], "sgd"), PER_NODE).prepare(wanted).changes["plan"]
+    return torchrec.TorchRecResharder(begin(TABLES, description, "sgd"), PER_NODE).prepare(wanted).changes["plan"]
 
 
 @unittest.skipIf(models.WHY_NOT, models.WHY_NOT)
@@ -171,7 +201,12 @@ class IndexDedup(unittest.TestCase):
 
     def test_deduplicated_tables_train_as_unsharded(self):
         for ranks in (2, 4):
-            models.run(trains_as_unsharded, ranks, PER_NODE)
+            models.run(each_kind_trains_as_unsharded, ranks, PER_NODE)
+
+    @unittest.skipUnless((ROOT / "target/shardtide.built").exists(), "./shardtide is not built; ./shardtide --version builds it")
+    def test_a_plan_whose_ids_repeat_has_them_deduplicated(self):
+        found = models.run(a_plan_of_the_program_trains_as_unsharded, 2, PER_NODE, timeout_seconds=300)
+        self.assertEqual(found, (["action", "category", "item", "user"], True))
 
     def test_distinct_ids_are_sent_with_their_outputs_and_gradients(self):
         for ranks in (2, 4):
