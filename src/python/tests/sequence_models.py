@@ -300,7 +300,13 @@ if not MISSING:
         """Returns the optimizer of the parameters that are no tables: a bias has no columns, which are averaged."""
         return DENSE["adagrad" if optimizer == "rowwise_adagrad" else optimizer](parameters)
 
-    def sharded(tables: list[Table], description: dict[str, Any], optimizer: str, need_indices: bool = False) -> Any:
+    def sharded(
+        tables: list[Table],
+        description: dict[str, Any],
+        optimizer: str,
+        need_indices: bool = False,
+        use_index_dedup: bool = False,
+    ) -> Any:
         """Returns a DistributedModelParallel with the weights of the unsharded model."""
         from shardtide.torchrec.conversions import to_sharding_plan
         from shardtide.torchrec.modules import check_model
@@ -316,7 +322,7 @@ if not MISSING:
             plan=to_sharding_plan(description),
             sharders=[
                 EmbeddingBagCollectionSharder(fused_params=dict(fused)),
-                EmbeddingCollectionSharder(fused_params=dict(fused)),
+                EmbeddingCollectionSharder(fused_params=dict(fused), use_index_dedup=use_index_dedup),
             ],
         )
         with torch.no_grad():

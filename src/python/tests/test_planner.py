@@ -102,6 +102,8 @@ def shard(table, kind, columns, rows, device, column=0, row=0):
         "rows": rows,
         "device": device,
         "cacheShare": None,
+        "deduplicated": False,
+        "rowOrder": None,
     }
 
 
@@ -598,6 +600,48 @@ class Planning(unittest.TestCase):
         shards["s"] = [shard("s", "DATA_PARALLEL", 8, 20, -1)]
         with self.assertRaisesRegex(ValueError, 'Table "s" of an EmbeddingCollection is data_parallel with the kernel'):
             planner(Given(record(**shards))).plan(net, both)
+
+    def test_ids_are_deduplicated_for_all_unpooled_tables_or_none(self):
+        net = model({"one": {"b": (30, 8, ["g"])}})
+        tables = [
+            EmbeddingConfig(name=name, num_embeddings=20, embedding_dim=8, feature_names=["f"]) for name in "st"
+        ]
+        net.add_module("sequences", EmbeddingCollection(tables=tables))
+        whole = {name: [shard(name, "TABLE_WISE", 8, 20, 1)] for name in "st"}
+        whole["s"][0]["deduplicated"] = True
+        source = Given(record(a=[], c=[], **whole))
+        options = {"profiles": {"s": {"distinctShare": [{"samples": 32, "share": 0.25}]}}}
+
+        def planned(*own, device="cuda", **more):
+            """Returns deduplicated of the tables that were published, and the sharders' switch."""
+            ours = planner(source, **options, **more)
+            ours._device = device
+            ours.plan(net, [*sharders(), *own] if own else None)
+            self.assertEqual(ours.description["deduplicated"], ["s", "t"])
+            return {n: of["deduplicated"] for n, of in tables_of(source).items() if "deduplicated" in of}, *(
+                sharder._use_index_dedup for sharder in own
+            )
+
+        with self.assertLogs("shardtide") as logged:
+            self.assertEqual(planned(EmbeddingCollectionSharder()), ({}, True))
+        self.assertIn("Ids of t are deduplicated beside those of the plan", logged.output[0])
+        logging.disable(logging.WARNING)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        both = {"s": True, "t": True}
+        self.assertEqual(planned(EmbeddingCollectionSharder(use_index_dedup=True)), (both, True))
+        self.assertEqual(planned(EmbeddingCollectionSharder(), deduplicated=True), (both, True))
+        self.assertEqual(planned(EmbeddingCollectionSharder(), deduplicated=False), ({"s": False}, True))
+        logging.disable(logging.NOTSET)
+        for own, device, why in (
+            ((), "cuda", "the planner and DistributedModelParallel must be given the same sharders"),
+            ((EmbeddingCollectionSharder(),), "cpu", "FBGEMM has no operator for it on CPUs"),
+        ):
+            with self.subTest(why):
+                with self.assertLogs("shardtide") as logged:
+                    self.assertEqual(planned(*own, device=device), ({"s": False}, *(False for _ in own)))
+                self.assertIn(f"Ids of tables s, t are not deduplicated, as the plan has it: {why}", logged.output[-1])
+                with self.assertRaisesRegex(ValueError, f"Ids of unpooled tables cannot be deduplicated: {why}"):
+                    planned(*own, device=device, deduplicated=True)
 
     @unittest.skipUnless(TORCHREC and hasattr(comm, "get_topology_group_world_size"), "this TorchRec has nodes of one host")
     def test_nodes_may_span_hosts(self):

@@ -245,6 +245,28 @@ class Descriptions(unittest.TestCase):
             torchrec.descriptions.describe(of_file, device="cpu")
         torchrec.descriptions.describe(of_file, device="cpu", compute_kernel="dense")
 
+    def test_deduplicated_ids_and_orders_of_rows(self):
+        shards = [["a", "TABLE_WISE", 0, 8, 0, 10, 1], ["b", "DATA_PARALLEL", 0, 8, 0, 10, -1], ["c", "TABLE_WISE", 0, 8, 0, 10, 0]]
+        plan, of_file = record(shards, 2), line(shards, 2)
+        self.assertNotIn("deduplicated", torchrec.descriptions.describe(plan, unpooled=["a", "b"]))
+        plan["shards"][0]["deduplicated"] = of_file["tables"][0]["shards"][0]["deduplicated"] = True
+        for form in (plan, of_file):
+            self.assertEqual(torchrec.descriptions.describe(form)["deduplicated"], ["a"])
+            with self.assertLogs("shardtide") as logged:
+                found = torchrec.descriptions.describe(form, unpooled=["a", "b"])
+            self.assertIn("Ids of b are deduplicated beside those of the plan", logged.output[0])
+            self.assertEqual(found["deduplicated"], ["a", "b"])
+            self.assertEqual(torchrec.descriptions.describe(found, unpooled=["a", "b"]), found)
+            (again,) = convert.converted([json.dumps(found)], "plans")
+            sent = {table["name"]: table["shards"][0].get("deduplicated") for table in again["tables"]}
+            self.assertEqual(sent, {"a": True, "b": None, "c": None})
+        plan["shards"][2]["rowOrder"] = of_file["tables"][2]["shards"][0]["row_order"] = "round_robin"
+        for form in (plan, of_file):
+            with self.assertRaisesRegex(ValueError, 'Table "c" has its rows in the order round_robin, which TorchRec lac'):
+                torchrec.descriptions.describe(form)
+        plan["shards"][2]["rowOrder"] = "contiguous"
+        torchrec.descriptions.describe(plan)
+
     def test_what_is_no_plan_is_named(self):
         good = line([["a", "TABLE_WISE", 0, 8, 0, 10, 0]], 1)
         sharding = {"sharding_type": "table_wise", "compute_kernel": "fused", "ranks": [0]}
@@ -761,6 +783,9 @@ class WorkloadChanges(unittest.TestCase):
             "stochasticRounding": False,
             "enforceHbm": True,
         }
+        for decision in (True, False):
+            of = publish.table(self.CONFIG, {"t": 1}, kernels={"t": {"deduplicated": decision}})
+            self.assertEqual(of, {**publish.table(self.CONFIG, {"t": 1}), "deduplicated": decision})
         spec = publish.table(self.CONFIG, {"t": 1}, kernels={"t": decided})
         self.assertEqual({**spec["kernel"], "enforceHbm": spec["enforceHbm"]}, decided)
         constraints = types.SimpleNamespace(
@@ -824,8 +849,9 @@ class WorkloadChanges(unittest.TestCase):
             ({"computeKernel": "key_value"}, "table t: computeKernel must be one of dense, .*, got str 'key_value'"),
             ({"cacheAlgorithm": "MRU"}, "cacheAlgorithm must be one of LRU, LFU, got str 'MRU'"),
             ({"outputType": "FP8"}, "outputType must be one of FP32, FP16, BF16, INT8, got str 'FP8'"),
+            ({"deduplicated": "yes"}, "deduplicated must be one of True, False, got str 'yes'"),
             ({"stochasticRounding": 1}, "stochasticRounding must be one of True, False, got int 1"),
-            ({"output_dtype": "FP16"}, "must have the fields computeKernel, .*, enforceHbm, got output_dtype"),
+            ({"output_dtype": "FP16"}, "must have the fields computeKernel, .*, enforceHbm, deduplicated, got output_dtype"),
             ("fused", "The kernel of table t must be an object with fields of a TableKernel, or .*, got str 'fused'"),
             (constraints(compute_kernels=["key_value"]), "must have one of dense, fused, .*, got key_value"),
             (constraints(compute_kernels=["fused", "dense"]), "must be one kernel, or dense, .*; got dense, fused"),
@@ -867,7 +893,12 @@ class WorkloadChanges(unittest.TestCase):
     def test_a_profile_is_of_its_table(self):
         configs = [{"name": n, "num_embeddings": 5, "embedding_dim": 4} for n in "ab"]
         use = {"rows": 5, "poolingFactor": 1.5, "accessCdf": [0.75, 1, 1], "reuseHistogram": []}
-        change = publish.workload_change("w", configs, {"a": 1}, self.CLUSTER, profiles={"b": use})
+        use["distinctShare"] = [{"samples": 64, "share": 0.5}]
+        use["rowSpread"] = [{"order": "contiguous", "shares": [0.75, 0.25]}]
+        # TorchRec cuts rows into contiguous blocks only.
+        others = [{"order": order, "shares": [0.5, 0.5]} for order in ("round_robin", "hashed")]
+        profile = {**use, "rowSpread": [others[0], *use["rowSpread"], others[1]]}
+        change = publish.workload_change("w", configs, {"a": 1}, self.CLUSTER, profiles={"b": profile})
         first, second = (c["table"] for c in change["changes"][1:])
         self.assertEqual((first["poolingFactor"], "accessCdf" in first), (1, False))
         self.assertEqual({name: second[name] for name in use}, use)
@@ -875,6 +906,7 @@ class WorkloadChanges(unittest.TestCase):
             publish.workload_change("w", configs[:1], {"a": 1}, self.CLUSTER, profiles={"b": use, "c": use})
         with self.assertRaisesRegex(ValueError, "The profile of table b is of 6 rows; must be 5"):
             publish.table(configs[1], {}, profiles={"b": {**use, "rows": 6}})
+        self.assertNotIn("rowSpread", publish.table(configs[1], {}, profiles={"b": {**use, "rowSpread": others}}))
 
     def test_a_missing_field_is_named(self):
         for config, problem in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,6 +12,8 @@ from shardtide.optimizers import OF_FBGEMM_CPU
 from shardtide.torchrec import codecs
 from shardtide.torchrec.lines import plan_record
 from shardtide.train.replication import replication_of
+
+logger = logging.getLogger("shardtide")
 
 DEFAULT_MODULE = "model.sparse_arch.embedding_bag_collection"
 
@@ -71,6 +74,9 @@ def describe(
     Of a plan with codecs it has "qcomms", their names by scope and direction: precisions for QCommsConfig. All others
     are single precision.
 
+    Of a plan with deduplicated ids it has "deduplicated", the tables: EmbeddingCollectionSharder takes use_index_dedup for
+    them, for the tables of all EmbeddingCollections or for none. So all of unpooled are among them, with a warning.
+
     ValueError if TorchRec cannot run the plan, or modules does not have its tables; if it is no plan, or does not fit.
     """
     plan, own_modules, fields = plan_record(plan)
@@ -125,6 +131,12 @@ def describe(
         precisions.setdefault(used["scope"], {})[used["direction"]] = used["codec"]["name"]
     if precisions:
         description["qcomms"] = precisions
+    deduplicated = {shard["table"] for shard in plan["shards"] if shard.get("deduplicated")}
+    if deduplicated:
+        description["deduplicated"] = sorted(deduplicated.union(unpooled))
+        others = sorted(set(unpooled) - deduplicated)
+        if others:
+            logger.warning("Ids of %s are deduplicated beside those of the plan: TorchRec does it for all", ", ".join(others))
     if replication.groups > 1:
         description["dmp_collection"] = {
             "world_size": ranks,
@@ -205,6 +217,10 @@ def _sharding(
     if hot and len(hot) < len(shards):
         has = f"{of} has copies of its {hot[0]:,} most used rows"
         raise ValueError(f"{has}, which TorchRec lacks; publish it with mayHaveHotRows false")
+    orders = sorted({shard.get("rowOrder") or "contiguous" for shard in shards} - {"contiguous"})
+    if orders:
+        has = f"{of} has its rows in the order {', '.join(orders)}"
+        raise ValueError(f"{has}, which TorchRec lacks; publish it with a rowSpread of contiguous blocks only")
     if others:
         raise ValueError(f"{of} has shards of kinds {', '.join([kind, *others])}; must be of one kind")
     if kind == "partial_row_wise":

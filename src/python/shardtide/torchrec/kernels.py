@@ -18,16 +18,17 @@ OUTPUT_TYPES = ("FP32", "FP16", "BF16", "INT8")
 # What the planner chooses among if no kernel is named.
 _PLANNERS_CHOICE = {"dense", "fused", "fused_uvm_caching"}
 
-_FIELDS = ("computeKernel", "cacheLoadFactor", "cacheAlgorithm", "outputType", "stochasticRounding", "enforceHbm")
+_OF_KERNEL = ("computeKernel", "cacheLoadFactor", "cacheAlgorithm", "outputType", "stochasticRounding")
+_FIELDS = (*_OF_KERNEL, "enforceHbm", "deduplicated")
 
 # Of CacheParams, for which plans have no field.
 _NOT_CARRIED = ("reserved_memory", "precision", "prefetch_pipeline", "multipass_prefetch_config")
 
 
 def kernel_fields(decided: Any, table: str) -> dict[str, Any]:
-    """Returns the fields kernel and enforceHbm of a TableSpec, as far as they are decided.
+    """Returns the fields kernel, enforceHbm and deduplicated of a TableSpec, as far as they are decided.
 
-    decided: an object with the fields of a TableKernel and enforceHbm; or TorchRec's ParameterConstraints, of which
+    decided: an object with the fields of a TableKernel, enforceHbm and deduplicated; or TorchRec's ParameterConstraints, of which
         compute_kernels, cache_params (algorithm and load_factor), enforce_hbm, stochastic_rounding and output_dtype
         are read. One compute kernel is named; dense, fused and fused_uvm_caching together leave the choice to the
         planner, as none does. A cache's stats are not needed: the planner knows how lookups spread over rows
@@ -48,15 +49,17 @@ def kernel_fields(decided: Any, table: str) -> dict[str, Any]:
         ("outputType", OUTPUT_TYPES),
         ("stochasticRounding", (True, False)),
         ("enforceHbm", (True, False)),
+        ("deduplicated", (True, False)),
     ):
         value = fields.get(field)
         if value is not None and not any(value is one or isinstance(one, str) and value == one for one in known):
             raise ValueError(f"{what}: {field} must be one of {', '.join(map(str, known))}, got {shown(value)}")
-    kernel = {field: value for field, value in fields.items() if value is not None and field != "enforceHbm"}
+    kernel = {field: fields[field] for field in _OF_KERNEL if fields.get(field) is not None}
     return {
         # Left out where nothing is decided: registries of earlier planners do not know the field.
-        **({"kernel": {field: kernel.get(field) for field in _FIELDS[:-1]}} if kernel else {}),
+        **({"kernel": {field: kernel.get(field) for field in _OF_KERNEL}} if kernel else {}),
         **({"enforceHbm": True} if fields.get("enforceHbm") else {}),
+        **({"deduplicated": fields["deduplicated"]} if fields.get("deduplicated") is not None else {}),
     }
 
 

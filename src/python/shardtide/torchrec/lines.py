@@ -80,7 +80,7 @@ def plan_record(plan: Mapping[str, Any], needs_sizes: bool = True) -> PlanRecord
         for table, sharding in mapping(tables, f'Module "{path}"', "a sharding for each table").items():
             first = modules.setdefault(table, [path])[0]
             if first == path:
-                of_tables[table] = _shards(table, sharding, needs_sizes)
+                of_tables[table] = _shards(table, sharding, needs_sizes, table in plan.get("deduplicated", ()))
                 fields[table] = {name: value for name, value in sharding.items() if name not in _OF_SHARDS}
                 continue
             if sharding != plan["plan"][first][table]:
@@ -135,7 +135,8 @@ def _part(shard: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a shard of a record as a line has it."""
     device = None if shard["device"] < 0 else shard["device"]
     of = {"kind": shard["kind"].lower(), **{name: shard[field] for field, name in _REGION.items()}}
-    return {**of, "device": device, "cache_share": shard["cacheShare"]}
+    sent = {"deduplicated": True} if shard["deduplicated"] else {}
+    return {**of, "device": device, "cache_share": shard["cacheShare"], **sent}
 
 
 def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
@@ -146,10 +147,12 @@ def _shard(table: str, shard: Any, what: str) -> dict[str, Any]:
         **{field: _get(shard, name, int, what) for field, name in _REGION.items()},
         "device": -1 if device is None else device,
         "cacheShare": shard.get("cache_share"),
+        "deduplicated": shard.get("deduplicated", False),
+        "rowOrder": shard.get("row_order"),
     }
 
 
-def _shards(table: str, sharding: Any, needs_sizes: bool) -> list[dict[str, Any]]:
+def _shards(table: str, sharding: Any, needs_sizes: bool, deduplicated: bool) -> list[dict[str, Any]]:
     """Returns the shards of a description's sharding as a record has them: those with rows."""
     what = f'Table "{table}"'
     kind = _get(sharding, "sharding_type", str, what).upper()
@@ -164,7 +167,7 @@ def _shards(table: str, sharding: Any, needs_sizes: bool) -> list[dict[str, Any]
         parts = [(rank, offsets, sizes) for rank, (offsets, sizes) in zip(ranks, pairs)]
     cache = sharding.get("cache_params") or {}
     share = 0.0 if sharding.get("compute_kernel") == "fused_uvm" else cache.get("load_factor")
-    of = {"table": table, "kind": kind, "cacheShare": share}
+    of = {"table": table, "kind": kind, "cacheShare": share, "deduplicated": deduplicated and kind != "DATA_PARALLEL"}
     return [
         {**of, "columnOffset": column, "columns": columns, "rowOffset": row, "rows": rows, "device": rank}
         for rank, (row, column), (rows, columns) in parts

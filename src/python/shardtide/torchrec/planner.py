@@ -60,6 +60,10 @@ class ShardtidePlanner:
     weights: by feature, "learned" if a network of the program computes the weights of its ids: its table is copied to
         all ranks (data_parallel) then, since TorchRec returns gradients of weights from no other. Of a plan that is
         there already, that is checked
+    deduplicated: whether each rank sends the distinct ids of unpooled tables alone: use_index_dedup of
+        EmbeddingCollectionSharder, one for all tables. None: true if a sharder has it; else a plan decides, for tables
+        whose profile has a distinctShare, and sharders that are given to plan() get it as the plan says. False without
+        given sharders, and on CPUs, for which FBGEMM lacks the operator
     reshardable: whether a running model can go to later plans with TorchRecResharder; tables that are table_wise are
         column_wise then, with one shard. Without effect if a sharder has no column_wise
     device: type of the devices: cuda or cpu; None: cuda if there is one
@@ -85,6 +89,7 @@ class ShardtidePlanner:
         profiles: Mapping[str, Mapping[str, Any]] | None = None,
         constraints: Mapping[str, Any] | None = None,
         weights: Mapping[str, str] | None = None,
+        deduplicated: bool | None = None,
         reshardable: bool = True,
         device: str | None = None,
         timeout_seconds: float = 60.0,
@@ -105,6 +110,7 @@ class ShardtidePlanner:
         self._profiles = profiles
         self._constraints = constraints or {}
         self._weights = weights or {}
+        self._deduplicated = deduplicated
         self._reshardable = reshardable
         self._device = device
         self._timeout_seconds = timeout_seconds
@@ -133,7 +139,7 @@ class ShardtidePlanner:
         if answer.error is not None:
             raise answer.error
         self._check(answer, module, sharders, ranks)
-        return self._finished(answer)
+        return self._finished(answer, sharders)
 
     def collective_plan(self, module: Any, sharders: Sequence[Any] | None = None, pg: Any = None) -> Any:
         """Returns the same ShardingPlan on all ranks of a process group; call it on all of them.
@@ -177,9 +183,16 @@ class ShardtidePlanner:
             dist.all_gather_object(problems, problem, group=pg)
         if any(found is not None for found in problems):
             raise ValueError(by_rank(problems))
-        return self._finished(answer)
+        return self._finished(answer, sharders)
 
-    def _finished(self, answer: _Answer) -> Any:
+    def _finished(self, answer: _Answer, sharders: list[Any]) -> Any:
+        tables = (answer.description or {}).get("deduplicated")
+        why_not = self._why_no_index_dedup(sharders) if tables else None
+        if why_not:
+            logger.warning("Ids of tables %s are not deduplicated, as the plan has it: %s", ", ".join(tables or ()), why_not)
+        for sharder in sharders if tables and not why_not else ():
+            if hasattr(sharder, "_use_index_dedup"):
+                sharder._use_index_dedup = True
         self.planned_by = answer.planned_by
         self.description = answer.description
         self.fallback_reason = answer.fallback_reason
@@ -239,13 +252,35 @@ class ShardtidePlanner:
             batch_sizes={feature: share * cluster["batchSize"] for feature, share in shares.items()},
             weights=self._weights,
         )
+        deduplicated = self._index_dedup(sharders)
         for spec in workload.specs:
             spec.update(rules[spec["name"]].kernel)
+            # Without a distinctShare, no plan would decide it.
+            if not spec.get("pooled", True) and (deduplicated or (deduplicated is False and "distinctShare" in spec)):
+                spec["deduplicated"] = deduplicated
         if "codecs" in cluster:
             cluster["codecs"], problems = codecs.usable(cluster, workload.specs, self._device_type())
             for problem in problems:
                 logger.warning("Workload %s is planned without %s", self._workload, problem)
         return Wanted(self._workload, workload.cluster(cluster).change())
+
+    def _index_dedup(self, sharders: list[Any]) -> bool | None:
+        """Returns whether ids of unpooled tables are deduplicated, None if a plan decides; ValueError if it cannot be."""
+        wanted = any(getattr(sharder, "_use_index_dedup", False) for sharder in sharders) or self._deduplicated
+        why_not = self._why_no_index_dedup(sharders)
+        if wanted and why_not:
+            raise ValueError(f"Ids of unpooled tables cannot be deduplicated: {why_not}")
+        return False if why_not else wanted
+
+    def _why_no_index_dedup(self, sharders: list[Any]) -> str | None:
+        if isinstance(sharders, _OfTorchRec):
+            return "the planner and DistributedModelParallel must be given the same sharders"
+        if self._device_type() == "cpu":
+            import torch
+
+            if not torch._C._dispatch_has_kernel_for_dispatch_key("fbgemm::jagged_unique_indices", "CPU"):
+                return "FBGEMM has no operator for it on CPUs; must be on GPUs, or sharders without use_index_dedup"
+        return None
 
     def _complete_cluster(self, ranks: int) -> dict[str, Any]:
         given = mapping({} if self._cluster is None else self._cluster, "cluster", "fields of a ClusterSpec")
@@ -412,12 +447,16 @@ def _portable(error: Exception) -> Exception:
     return RuntimeError(f"{type(error).__name__}: {error}")
 
 
+class _OfTorchRec(list[Any]):
+    """Sharders of which DistributedModelParallel makes its own, when none are given."""
+
+
 def _sharders(sharders: Sequence[Any] | None) -> list[Any]:
     if sharders is not None:
         return list(sharders)
     from torchrec.distributed.sharding_plan import get_default_sharders
 
-    return list(get_default_sharders())
+    return _OfTorchRec(get_default_sharders())
 
 
 def _optimizer_of_class(kind: Any) -> Any:

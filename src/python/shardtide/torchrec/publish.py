@@ -24,7 +24,7 @@ _FILES = {
     "batch_sizes": "the samples over all devices of each feature that has another number than --batch-size (VBE)",
     "duplicates": "how often a sample is in a batch, on average, of each feature whose samples are sent once (RecD)",
     "weights": f"{' or '.join(WEIGHTS)} (by a feature processor) of each feature whose ids have weights",
-    "kernels": "fields of a TableKernel and enforceHbm, by table",
+    "kernels": "fields of a TableKernel, enforceHbm and deduplicated, by table",
     "storage": "fields of a HashedStorage of each hash table, whose num_embeddings are slots; see managed_storage()",
     "constraints": 'fields of TableConstraints by table, such as {"item": {"kinds": ["row_wise"]}}',
 }

@@ -131,9 +131,14 @@ class TorchRecResharder:
                 target.copy_(source)
 
     def _changed_unpooled(self, running: dict[str, Any], wanted: dict[str, Any]) -> Iterator[str]:
-        """Yields each table of an EmbeddingCollection that changes on the same devices."""
+        """Yields each table of an EmbeddingCollection that changes on the same devices, and each that would deduplicate."""
         unpooled = {path: collection for path, collection in self._collections.items() if is_unpooled(collection)}
-        for path in unpooled if running["world_size"] == wanted["world_size"] else ():
+        for path, collection in unpooled.items() if running["world_size"] == wanted["world_size"] else ():
+            if "deduplicated" in wanted and not collection._use_index_dedup:
+                yield (
+                    f'EmbeddingCollection "{path}" runs without deduplication of ids, which the new plan has; must be'
+                    " sharded with use_index_dedup, restart from a checkpoint"
+                )
             for table, sharding in wanted["plan"][path].items():
                 if running["plan"][path][table] != sharding:
                     yield (

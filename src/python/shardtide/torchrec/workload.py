@@ -249,6 +249,10 @@ def spec(
     shares = {feature: _factor("batch_shares", known["batch_shares"], feature) for feature in features}
     repeats = {feature: _factor("duplicates", known["duplicates"], feature) for feature in features}
     described = _described(pooling, shares, repeats)
+    # TorchRec cuts rows into blocks of consecutive ones.
+    spread = [of for of in use.pop("rowSpread", ()) if of["order"] == "contiguous"]
+    if spread:
+        use["rowSpread"] = spread
     # All features that share a table are looked up in it.
     use["poolingFactor"] = float(sum(pooling[f] * shares[f] / repeats[f] for f in features))
     element, scale = BYTES[data_type]
