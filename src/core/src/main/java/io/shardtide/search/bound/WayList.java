@@ -114,7 +114,8 @@ final class WayList {
     for (ShardScope of : load.elements().keySet()) {
       int places = devices / of.devices(cluster);
       elements[Scopes.number(of)] = load.elements(of) * count * places / of.places(cluster);
-      scopes |= Scopes.set(of);
+      // Without lookups, nothing is sent.
+      scopes |= load.elements(of) > 0 ? Scopes.set(of) : 0;
     }
     towers.add(load.tower());
     owners.add(owner);

@@ -200,6 +200,12 @@ class PlanBoundTest {
     check(small(new Random(seed), false, false));
   }
 
+  /** A table without lookups sends nothing, whatever its parts are. */
+  @Test
+  void no_plan_of_a_table_without_lookups_is_below_it() {
+    check(small(new Random(29_839), false, false));
+  }
+
   @Property(tries = 25)
   void no_plan_is_below_it_where_memory_is_scarce(@ForAll long seed) {
     check(small(new Random(seed), true, false));
