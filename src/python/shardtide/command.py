@@ -29,7 +29,7 @@ COMMANDS = {
     "plans": ("shardtide.log.__main__", "Shows plans: the latest of each workload, then each new one, until Ctrl-C."),
     "publish": ("shardtide.torchrec.publish", "Publishes the tables of a TorchRec model as a workload."),
     "convert": ("shardtide.torchrec.convert", "Converts plans for TorchRec, and plans of TorchRec for plan evaluate."),
-    "import": ("shardtide.imports.__main__", "Imports the tables of another system as a workload."),
+    "import": ("shardtide.imports.__main__", "Imports tables of another system as a workload, and collectives of nccl-tests."),
     "profile": ("shardtide.profile.__main__", "Measures how lookups spread over rows of tables, from files of ids."),
     "collect": ("shardtide.collect.__main__", "Measures sets of shards, plans, and links between nodes."),
 }

@@ -1,4 +1,4 @@
-"""shardtide.imports: tables of HugeCTR, TorchEasyRec, NeuroShard and checkpoints."""
+"""shardtide.imports: tables of HugeCTR, TorchEasyRec, NeuroShard and checkpoints, collectives of nccl-tests."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from shardtide.imports import (
     Imported,
     checkpoint,
     hugectr,
+    nccl_tests,
     textproto,
     torcheasyrec,
     zipf_cdf,
@@ -923,6 +924,196 @@ class NeuroShard(unittest.TestCase):
         ):
             with self.subTest(text), self.assertRaisesRegex(ValueError, re.escape(error)):
                 neuroshard.tables(self.write("wrong.json", text))
+
+
+def nccl_text(
+    program: str, rows: list[tuple[int, float]], hosts: list[str], kind: str = "float", wrong: str = "0"
+) -> str:
+    """Returns what nccl-tests 2.19.6 prints: rows of (size, us out of place); in place takes twice that."""
+    lines = [
+        "# nccl-tests version 2.19.6 nccl-headers=23007 nccl-library=23007",
+        f"# Collective test starting: {program}",
+        "# nThread 1 nGpus 1 minBytes 8 maxBytes 8589934592 step: 2(factor) warmup iters: 1 iters: 20 agg iters: 1"
+        " validation: 1 graph: 0 unalign: 0",
+        "#",
+        "# Using devices",
+    ]
+    for rank, host in enumerate(hosts):
+        lines.append(f"#  Rank {rank:2} Group  0 Pid {7000 + rank:6} on {host:>10} device  0 [0000:18:00] NVIDIA H200")
+    lines += [
+        "NCCL version 2.30.7+cuda13.0",
+        "#",
+        "#" + " " * 60 + "out-of-place                       in-place          ",
+        "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw"
+        "  #wrong ",
+        "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)"
+        "         ",
+    ]
+    parts = 1 if program.startswith("all_reduce") else len(hosts)
+    width = {"float": 4, "bfloat16": 2}[kind]
+    for size, us in rows:
+        times = f"{us:7.2f}  {size / us / 1e3:6.2f}  {size / us / 1e3:6.2f}  {wrong:>6}  {2 * us:7.2f}    0.00    0.00"
+        lines.append(f"{size:12}  {size // width // parts:12}  {kind:>8}  {'none':>6}  {'-1':>6}  {times}     N/A")
+    lines += ["# Out of bounds values : 0 OK", "# Avg bus bandwidth    : 12.3 ", "#"]
+    return "\n".join([*lines, f"# Collective test concluded: {program}", ""])
+
+
+def nccl_json(program: str, rows: list[tuple[int, float]], hosts: list[str], per_process: int = 1) -> dict[str, Any]:
+    """Returns what nccl-tests 2.19.6 writes, JSON of version 3; of each process its first device only."""
+    devices = [
+        {"rank": rank, "group": 0, "pid": 7, "hostname": host, "device": 0, "device_info": "NVIDIA H200"}
+        for rank, host in enumerate(hosts)
+    ]
+    return {
+        "version": 3,
+        "args": [f"./build/{program}", "-J", "out.json"],
+        "env": ["HOME=\\/root"],
+        "nccl_version": 23007,
+        "config": {"nthreads": 1, "ngpus": per_process, "aggregated_iterations": 1, "devices": devices},
+        "results": [
+            {
+                **{"size": size, "count": size // 4 // len(hosts) // per_process, "type": "float", "root": "    -1"},
+                "out_of_place": {"time": us, "alg_bw": 1.0, "bus_bw": 1.0, "nwrong": 0.0},
+                "in_place": {"time": 2 * us, "alg_bw": 1.0, "bus_bw": 1.0, "nwrong": None},
+            }
+            for size, us in rows
+        ],
+        "out_of_bounds": {"count": 0, "okay": "true"},
+        "average_bus_bandwidth": {"bandwidth": 12.3, "okay": "unchecked"},
+        "errors": [],
+    }
+
+
+class NcclTests(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+
+    def write(self, content: str | dict[str, Any], name: str = "out.txt") -> str:
+        path = self.folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return str(path)
+
+    def test_sizes_are_those_of_samples(self) -> None:
+        """The size is the whole buffer of each collective; a part of it goes to each peer of an all-to-all."""
+        hosts, rows = ["a", "a", "b"], [(0, 3.18), (3 * 2**20, 35.5)]
+        group = {"devices": 3, "devicesPerNode": 2}
+        for program, name in nccl_tests.COLLECTIVES.items():
+            expected: dict[str, Any] = {"collective": name, **group, "bytes": 3 * 2**20, "ms": 0.0355}
+            if name == "all_to_all":
+                expected = {"collective": name, **group, "bytesPerPeer": [2**20] * 3, "ms": [0.0355] * 3}
+            for kind in ("float", "bfloat16"):
+                with self.subTest(program, kind=kind):
+                    text = nccl_text(program, rows, hosts, kind)
+                    self.assertEqual(nccl_tests.read(self.write(text)), ([expected], "NVIDIA H200"))
+
+    def test_json_has_the_same_samples(self) -> None:
+        rows = [(4096, 9.5), (2**26, 250.25)]
+        for hosts, per_process in ((["a"] * 8, 1), (["a"], 8), (["a"] * 2, 4)):
+            with self.subTest(per_process=per_process):
+                read = nccl_tests.read(self.write(nccl_json("alltoall_perf_mpi", rows, hosts, per_process)))
+                self.assertEqual(read, nccl_tests.read(self.write(nccl_text("alltoall_perf", rows, ["a"] * 8))))
+
+    def test_per_iteration_columns_timestamps_and_old_text(self) -> None:
+        text = nccl_text("all_reduce_perf", [(4096, 9.5)], ["a", "a"])
+        expected = nccl_tests.read(self.write(text))
+        stamped = text.replace("#wrong \n", "#wrong           timestamp\n").replace("N/A\n", "N/A  2026-07-09 16:03:21\n")
+        iterated = re.sub(r"(#wrong +)", r"\1  i_min  i_max  i_p99  i_cv% ", text)
+        iterated = re.sub(r"( 0  )(?= +19\.00)", r"\1 9.1 9.9 9.8 2.5 ", iterated).replace("N/A", "N/A 9.1 9.9 9.8 2.5")
+        for changed in (stamped, iterated):
+            self.assertEqual(nccl_tests.read(self.write(changed)), expected)
+        old = "\n".join(line for line in text.splitlines() if "Collective test" not in line and "version" not in line)
+        old = old.replace(" agg iters: 1 validation: 1 graph: 0 unalign: 0", " validation: 1 ").replace(" Group  0", "")
+        path = self.write(old)
+        self.assertEqual(nccl_tests.read(path, "all_reduce_perf"), expected)
+        with self.assertRaisesRegex(ValueError, "does not name its collective; give --collective, one of all_reduce"):
+            nccl_tests.read(path)
+        with self.assertRaisesRegex(ValueError, r"size must be 8192, 1024 float of 2 ranks, got 4096"):
+            nccl_tests.read(path, "alltoall_perf")
+
+    def test_groups_and_nodes(self) -> None:
+        """Of a split, the group of the first rank is measured; NVLink may connect several hosts."""
+        hosts = ["a", "a", "b", "b"]
+        text = nccl_text("all_gather_perf", [(4096, 9.5)], hosts)
+        split = re.sub(r"Rank  ([13]) Group  0", r"Rank  \1 Group  1", text).replace("   256 ", "   512 ")
+        for content, per_node, devices, expected in ((text, None, 4, 2), (text, 4, 4, 4), (split, None, 2, 1)):
+            with self.subTest(devices=devices, per_node=per_node):
+                (sample,), _ = nccl_tests.read(self.write(content), None, per_node)
+                self.assertEqual((sample["devices"], sample["devicesPerNode"]), (devices, expected))
+
+    def test_wrong_text_is_named(self) -> None:
+        rows = [(4096, 9.5), (8192, 9.75)]
+        text = nccl_text("all_reduce_perf", rows, ["a", "a"])
+        for content, error in (
+            (text + text, "out.txt, line 21: a file must have one run, got a second one after that of line 3"),
+            ("\n".join(text.splitlines()[:-4]), "must end with '# Out of bounds values : 0 OK', got none: it is cut"),
+            ("\n".join(text.splitlines()[:13])[:-30], "line 13: a row must have the 13 columns of a header, got 9: it is cut, or"),
+            (re.sub(r"(-1 ).{32}", r"\1" + " " * 32, text), "13 columns of a header, got 9: it is cut, or has no out-of-place"),
+            (text.replace("0.00     0  ", "0.00     3  ").replace("       0    1", "       3    1"), "#wrong must be 0, got 3"),
+            (text.replace("N/A", "  7"), "line 13: #wrong must be 0, got 7: these links change what they carry"),
+            (text.replace("0 OK", "4 FAILED"), "must end with '# Out of bounds values : 0 OK', got FAILED"),
+            (text.replace("  time ", " cputime"), "line 11: columns must have time, got size count type redop root cputime"),
+            (text.replace("agg iters: 1", "agg iters: 5"), "-m must be 1, got 5: operations at once"),
+            (text.replace("Rank  1", "Rank  7"), "line 7: ranks must be listed in order, expected 1, got 7"),
+            (text.replace("H200\nNCCL", "H100\nNCCL"), "ranks must have one kind of device, got NVIDIA H100, NVIDIA H200"),
+            (text.replace("   9.50", "   0.00"), "line 13: time must be above 0, got 0.00"),
+            (nccl_text("all_reduce_perf", [], ["a", "a"]), "must have a row for each size, got none"),
+            (nccl_text("all_reduce_perf", rows, ["a"]), "2 ranks or more, got 1; was it built without MPI=1?"),
+            (nccl_text("all_reduce_perf", rows, [*"aabc"]), "as many ranks each, the last one maybe fewer, got 2, 1, 1"),
+            ("osu_allreduce 5.9\n1 2.3\n", "must be output of nccl-tests with a line '# nThread ..', got str 'osu_allreduce"),
+            ("", "must be output of nccl-tests with a line '# nThread ..', got str ''"),
+        ):
+            with self.subTest(error), self.assertRaisesRegex(ValueError, re.escape(error)):
+                nccl_tests.read(self.write(content))
+
+    def test_wrong_json_is_named(self) -> None:
+        right = nccl_json("all_gather_perf", [(4096, 9.5)], ["a", "a"])
+        result = right["results"][0]
+
+        def results(**changed: Any) -> dict[str, Any]:
+            return {**right, "results": [{**result, **changed}]}
+
+        for content, error in (
+            (json.dumps(right)[:-200], "out.txt must be JSON: "),
+            ({"results": []}, "out.txt must be JSON of nccl-tests, whose config is a dict, got dict {'results'"),
+            (results(out_of_place=None), "results[0]: out_of_place must have a time, got None"),
+            (results(out_of_place={"cpu_time": 3.0}), "results[0]: out_of_place must have a time, got dict {'cpu_time'"),
+            (results(in_place={"time": 3.0, "nwrong": 2.0}), "results[0]: #wrong must be 0, got 2"),
+            (results(size=8192), "results[0]: size must be 4096, 512 float of 2 ranks, got 8192"),
+            (results(type="complex"), "results[0]: size must be 0, 512 complex of 2 ranks, got 4096"),
+            (results(count=None), "results[0]: size, count, time and #wrong must be numbers"),
+            ({**right, "out_of_bounds": {"count": 2, "okay": "false"}}, "out_of_bounds must be okay, got {'count': 2"),
+        ):
+            with self.subTest(error), self.assertRaisesRegex(ValueError, re.escape(error)):
+                nccl_tests.read(self.write(content))
+
+    def test_the_command_writes_a_folder(self) -> None:
+        rows, out = [(4096, 9.5)], self.folder / "samples"
+        files = [
+            self.write(nccl_text(program, rows, ["a", "a"]), program)
+            for program in ("all_reduce_perf", "alltoall_perf", "sendrecv_perf")
+        ]
+        printed, said = commands.run("import", "nccl-tests", *files, "--hardware", "h200", "--out", str(out))
+        left_out = f"{files[2]} is left out: its collective is none of all_reduce, all_to_all, reduce_scatter, all_gather"
+        self.assertEqual((printed, said), ("", f"shardtide-py import: {left_out}\n"))
+        lines = [json.loads(line) for line in (out / "collectives.jsonl").read_text(encoding="utf-8").splitlines()]
+        self.assertEqual([line["collective"] for line in lines], ["all_reduce", "all_to_all"])
+        info = json.loads((out / "run-info.json").read_text(encoding="utf-8"))
+        self.assertEqual((info["hardware"], info["device"]), ("h200", "NVIDIA H200"))
+        other = self.write(nccl_text("alltoall_perf", rows, ["a", "a"]).replace("H200", "B200"), "b200")
+        for arguments, error in (
+            ((files[0],), "the following arguments are required: --hardware, --out"),
+            ((files[0], other, "--hardware", "h200", "--out", str(out)), "files must be of one kind of device, got {"),
+            ((files[2], "--hardware", "h200", "--out", str(out)), f"files must have collectives, got {left_out}"),
+            ((files[0], "--hardware", "h200", "--out", str(out), "--rows", files[0]), "argument --rows: "),
+        ):
+            with self.subTest(error), self.assertRaises(commands.Ended) as caught:
+                commands.run("import", "nccl-tests", *arguments)
+            self.assertIn(error, str(caught.exception))
+        with self.assertRaisesRegex(commands.Ended, "hugectr must have one source, got 2"):
+            cluster = self.write(CLUSTER, "cluster.json")
+            commands.run("import", "hugectr", *files[:2], "--cluster", cluster)
+        with self.assertRaisesRegex(commands.Ended, "--devices-per-node must be given with nccl-tests only, got hugectr"):
+            commands.run("import", "hugectr", files[0], "--devices-per-node", "8")
 
 
 class Command(unittest.TestCase):

@@ -21,6 +21,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -226,6 +227,63 @@ class CommandsTest {
         .doesNotContain("\tat ");
   }
 
+  /** The table comes before training, which needs more computations than these. */
+  @Test
+  void links_of_a_folder_are_compared_with_the_data_sheet() throws IOException {
+    Path samples = Files.createDirectories(folder.resolve("few"));
+    Files.write(
+        samples.resolve("compute.jsonl"),
+        TextFiles.read(REFERENCE.resolve("valid/compute.jsonl.gz")).lines().limit(2).toList());
+    Path nccl = Files.createDirectories(folder.resolve("nccl"));
+    Files.writeString(nccl.resolve("run-info.json"), "{\"hardware\":\"h\"}");
+    Files.writeString(
+        nccl.resolve("collectives.jsonl"),
+        """
+        {"collective":"all_reduce","devices":8,"devicesPerNode":8,"bytes":4096,"ms":0.01}
+        {"collective":"all_reduce","devices":8,"devicesPerNode":8,"bytes":1048576,"ms":0.02}
+        {"collective":"all_reduce","devices":8,"devicesPerNode":8,"bytes":134217728,"ms":0.5}
+        {"collective":"reduce_scatter","devices":8,"devicesPerNode":8,"bytes":134217728,"ms":0.32}
+        """);
+    assertThat(train(samples, "h", nccl + ",nic-gbs=48,nvlink-us=30")).isEqualTo(2);
+    assertThat(out.toString())
+        .contains(
+            """
+            data sheet: nvlink-gbs=367.0016, nvls-gbs=469.762048, nic-gbs=48.0, nvlink-us=30.0, nic-us=15.0; measured collectives: 4
+            The data sheet misses by more than a third:
+            collective  devices  per node  missed  worst: bytes  measured ms  data sheet ms
+            all_reduce        8         8  2 of 3         4,096       0.0100         0.0300
+            """);
+    assertThat(err.toString()).contains("at least 100 compute samples");
+    assertThat(train(samples, "h", nccl + ",nic-gbs=48")).isEqualTo(2);
+    assertThat(out.toString().lines().toList())
+        .as("nothing is missed")
+        .last(InstanceOfAssertFactories.STRING)
+        .contains("nvlink-us=10.0");
+    assertThat(train(samples, "h", nccl.toString())).isEqualTo(2);
+    assertThat(err.toString())
+        .contains(
+            "--links: links must have nic-gbs, got {nvlink-gbs=367.0016, nvlink-us=10.0, nvls");
+    assertThat(train(samples, "other", nccl + ",nic-gbs=48")).isEqualTo(2);
+    assertThat(err.toString())
+        .contains("--links: " + nccl.resolve("run-info.json"))
+        .contains("must be of the model's hardware, \"other\", got \"h\"");
+  }
+
+  private int train(Path samples, String hardware, String links) {
+    return run(
+        "pretrain",
+        "--samples",
+        samples.toString(),
+        "--tables",
+        REFERENCE.resolve("tables.jsonl").toString(),
+        "--hardware",
+        hardware,
+        "--links",
+        links,
+        "--out",
+        folder.resolve("x.avro").toString());
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -241,7 +299,8 @@ class CommandsTest {
           pretrain --samples x --hardware x --out x.avro --from ./x.avro                                   | 2 | shardtide: --out must be another file than --from, got x.avro
           pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=fast,nic-gbs=48                | 2 | 'fast' is not a double
           pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=0,nic-gbs=48                   | 2 | shardtide: --links: nvlink-gbs must be a finite number above 0, got 0.0
-          pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=370,nic=48                     | 2 | shardtide: --links: links have no nic (its value is 48.0); expected nvlink-gbs, nvls-gbs, nic-gbs, nvlink-us, nic-us
+          pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=370,nic=48                     | 2 | shardtide: --links: links have no nic (its value is 48.0); expected nvlink-gbs, nvls-gbs, nic-gbs, nvlink-us, nic-us, small-gbs, bulk-us, host-gbs
+          pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=370,nic-gbs                     | 2 | nic-gbs: not a folder
           pretrain --samples x --hardware x --out x.avro --links nvlink-gbs=370                            | 2 | shardtide: --links: links must have nic-gbs, got {nvlink-gbs=370.0}
           fly                                                                                          | 2 | shardtide: there is no command "fly"
           """)

@@ -1,17 +1,24 @@
 package io.shardtide.cli;
 
+import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.LinkDataSheet;
+import io.shardtide.cost.Links;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.SampleSet;
 import io.shardtide.cost.tensorflow.ModelTraining;
 import io.shardtide.cost.tensorflow.TrainingProgress;
 import io.shardtide.cost.tensorflow.TrainingSettings;
 import io.shardtide.models.ModelFiles;
+import io.shardtide.samples.RunInfo;
+import io.shardtide.samples.SampleFolderReader;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import me.tongfei.progressbar.ProgressBar;
 import picocli.CommandLine.Command;
@@ -27,7 +34,9 @@ import picocli.CommandLine.Option;
       "Examples:",
       "  shardtide model train --samples samples --hardware h100 --out h100.avro",
       "  shardtide model train --samples samples --hardware h100 \\",
-      "    --links nvlink-gbs=370,nvls-gbs=460,nic-gbs=48 --out h100.avro"
+      "    --links nvlink-gbs=370,nvls-gbs=460,nic-gbs=48 --out h100.avro",
+      "  shardtide model train --samples samples --hardware h100 \\",
+      "    --links nccl,nic-gbs=48 --out h100.avro"
     })
 final class ModelTrain implements Callable<Integer> {
   @Mixin private PrintOption on;
@@ -71,15 +80,19 @@ final class ModelTrain implements Callable<Integer> {
 
   @Option(
       names = "--links",
-      paramLabel = "KEY=NUMBER",
+      paramLabel = "KEY=NUMBER|DIR",
       split = ",",
+      mapFallbackValue = Option.NULL_VALUE,
       description =
           "Figures of a data sheet for the collectives that were not measured: nvlink-gbs (required; bus"
               + " bandwidth of a device in a node, GB/s), nvls-gbs (the same of an all-reduce; default"
               + " nvlink-gbs), nic-gbs (required; network bandwidth of a device, GB/s), nvlink-us (latency in"
               + " a node, microseconds; default 20), nic-us (latency of each doubling of the nodes; default"
-              + " 15), host-gbs (link of a device to host memory, GB/s; default 56).")
-  private Map<String, Double> links;
+              + " 15), host-gbs (link of a device to host memory, GB/s; default 56), small-gbs and bulk-us"
+              + " (bandwidth of small messages, and latency of others; default"
+              + " nvlink-gbs and nvlink-us). Or a folder of collectives, as shardtide-py import nccl-tests"
+              + " writes it: figures that are not given are read from it, and costs follow its tables.")
+  private Map<String, Optional<Double>> links;
 
   @Option(
       names = "--from",
@@ -100,7 +113,7 @@ final class ModelTrain implements Callable<Integer> {
   @Override
   public Integer call() throws Exception {
     PrintWriter report = on.out();
-    Optional<LinkDataSheet> sheet = sheet();
+    Optional<Links> sheet = links();
     Optional<ModelBundle> start =
         from == null ? Optional.empty() : Optional.of(ModelFiles.read(from));
     Optional<String> problem = samples.problem(hardware);
@@ -113,6 +126,7 @@ final class ModelTrain implements Callable<Integer> {
     report.printf(
         "%d compute samples of %d tables; %d collectives%n",
         set.compute().size(), set.tables().size(), set.collectives().size());
+    sheet.ifPresent(of -> report(of, set, report));
     report.flush();
     TrainingSettings settings = TrainingSettings.defaults(seed).holdingOut(heldOutTables);
     ModelBundle bundle;
@@ -136,11 +150,47 @@ final class ModelTrain implements Callable<Integer> {
     return 0;
   }
 
-  private Optional<LinkDataSheet> sheet() {
+  private Optional<Links> links() throws IOException {
+    if (links == null) {
+      return Optional.empty();
+    }
+    Map<String, Double> figures = new TreeMap<>();
+    List<CollectiveSample> measured = new ArrayList<>();
+    for (Map.Entry<String, Optional<Double>> each : links.entrySet()) {
+      each.getValue().ifPresent(number -> figures.put(each.getKey(), number));
+      if (each.getValue().isEmpty()) {
+        Path folder = Path.of(each.getKey());
+        Optional<String> problem = RunInfo.find(folder).flatMap(info -> info.problem(hardware));
+        if (problem.isPresent()) {
+          throw on.wrong("--links: " + problem.get());
+        }
+        measured.addAll(SampleFolderReader.read(folder, Optional.empty()).collectives());
+      }
+    }
     try {
-      return Optional.ofNullable(links).map(LinkDataSheet::of);
+      return Optional.of(new Links(LinkDataSheet.of(figures, measured), measured));
     } catch (IllegalArgumentException e) {
       throw on.wrong("--links", e);
+    }
+  }
+
+  /** Says what a data sheet misses: its figures may be those of another machine. */
+  private static void report(Links links, SampleSet set, PrintWriter report) {
+    List<CollectiveSample> measured = new ArrayList<>(links.measured());
+    measured.addAll(set.collectives());
+    List<Links.Miss> misses = links.misses(measured);
+    report.println(links.describe());
+    if (!misses.isEmpty()) {
+      Table<Links.Miss> table =
+          new Table<>(misses)
+              .left("collective", miss -> miss.worst().shown())
+              .right("devices", miss -> miss.worst().devices())
+              .right("per node", miss -> miss.worst().devicesPerNode())
+              .right("missed", miss -> miss.missed() + " of " + miss.measured())
+              .right("worst: bytes", "%,.0f", miss -> miss.worst().mostBytes())
+              .right("measured ms", "%.4f", miss -> miss.worst().longestMs())
+              .right("data sheet ms", "%.4f", Links.Miss::sheetMs);
+      report.print("The data sheet misses by more than a third:\n" + table);
     }
   }
 

@@ -3,6 +3,7 @@ package io.shardtide.cost;
 import io.shardtide.workload.Collective;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.Limits;
+import java.util.Arrays;
 import java.util.Optional;
 
 /**
@@ -43,6 +44,26 @@ public record CollectiveSample(
     for (double t : ms) {
       limits.above("ms", t, 0);
     }
+  }
+
+  /** Returns the devices that took part. */
+  public DeviceGroup group() {
+    return new DeviceGroup(devices, devicesPerNode);
+  }
+
+  /** Returns the bytes of the busiest device's buffer; of an all-to-all with its part to itself. */
+  double heldBytes() {
+    return collective == Collective.ALL_TO_ALL ? mostBytes() * devices : mostBytes();
+  }
+
+  /** Returns the bytes of the device that has the most. */
+  public double mostBytes() {
+    return Arrays.stream(bytes).max().orElseThrow();
+  }
+
+  /** Returns the milliseconds of the slowest device. */
+  public double longestMs() {
+    return Arrays.stream(ms).max().orElseThrow();
   }
 
   /** Returns what was measured, for display: {@code all_to_all.forward}, say. */

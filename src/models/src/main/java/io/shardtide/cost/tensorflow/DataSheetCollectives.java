@@ -4,7 +4,7 @@ import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.CollectiveSample;
 import io.shardtide.cost.CollectiveSource;
 import io.shardtide.cost.DeviceGroup;
-import io.shardtide.cost.LinkDataSheet;
+import io.shardtide.cost.Links;
 import io.shardtide.workload.Collective;
 import io.shardtide.workload.Direction;
 import java.util.ArrayList;
@@ -12,13 +12,14 @@ import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Optional;
 import java.util.Random;
 import java.util.TreeMap;
 
 /**
- * Nets of collectives that were not measured: trained like those of measured ones, on samples that
- * the formula of a data sheet computes. One net stands for both directions of a collective.
+ * Nets of collectives that were not measured, or in tables only: trained like those of measured
+ * ones, on samples that links compute. One net stands for both directions of a collective.
  */
 final class DataSheetCollectives {
   private static final int SAMPLES = 4000;
@@ -30,13 +31,13 @@ final class DataSheetCollectives {
 
   private static final double MAX_LOG2_BYTES = 30;
 
-  private final LinkDataSheet links;
+  private final Links links;
   private final TrainingSettings settings;
   private final TrainingProgress progress;
   private final Map<Collective, CollectiveNet> nets = new EnumMap<>(Collective.class);
   private final List<CollectiveSample> samples = new ArrayList<>();
 
-  DataSheetCollectives(LinkDataSheet links, TrainingSettings settings, TrainingProgress progress) {
+  DataSheetCollectives(Links links, TrainingSettings settings, TrainingProgress progress) {
     this.links = links;
     this.settings = settings;
     this.progress = progress;
@@ -72,12 +73,30 @@ final class DataSheetCollectives {
         .train(settings, progress, new TreeMap<>());
   }
 
-  /** Devices are powers of two, up to 64 in a node and 128 in all; sizes are uniform in log2. */
+  /**
+   * Every second sample is of a measured group, if there are any, and of its sizes. Devices of the
+   * others are powers of two, up to 64 in a node and 128 in all. Sizes are uniform in log2.
+   */
   private CollectiveSample sample(Collective collective, Random random) {
+    List<DeviceGroup> measured = List.copyOf(links.tables(collective).keySet());
+    if (!measured.isEmpty() && random.nextBoolean()) {
+      DeviceGroup group = measured.get(random.nextInt(measured.size()));
+      NavigableMap<Double, Double> sizes = links.tables(collective).get(group);
+      return sample(collective, group, sizes.firstKey(), sizes.lastKey(), random);
+    }
     int log2Devices = 1 + random.nextInt(MAX_LOG2_DEVICES);
     int log2PerNode = random.nextInt(Math.min(log2Devices, MAX_LOG2_DEVICES_PER_NODE) + 1);
     DeviceGroup group = new DeviceGroup(1 << log2Devices, 1 << log2PerNode);
-    double log2Bytes = MIN_LOG2_BYTES + random.nextDouble() * (MAX_LOG2_BYTES - MIN_LOG2_BYTES);
+    return sample(collective, group, MIN_LOG2_BYTES, MAX_LOG2_BYTES, random);
+  }
+
+  private CollectiveSample sample(
+      Collective collective,
+      DeviceGroup group,
+      double minLog2Bytes,
+      double maxLog2Bytes,
+      Random random) {
+    double log2Bytes = minLog2Bytes + random.nextDouble() * (maxLog2Bytes - minLog2Bytes);
     double bytes = StrictMath.pow(2, log2Bytes);
     double[] sent = {bytes};
     double[] ms = {0};
@@ -85,9 +104,9 @@ final class DataSheetCollectives {
       double perPeer = bytes / group.devices();
       sent = uneven(perPeer, group.devices(), random);
       ms = new double[group.devices()];
-      Arrays.fill(ms, links.allToAllMs(perPeer, group));
+      Arrays.fill(ms, links.ms(collective, perPeer, group));
     } else {
-      ms[0] = links.bufferMs(collective, bytes, group);
+      ms[0] = links.ms(collective, bytes, group);
     }
     return new CollectiveSample(
         collective, Optional.empty(), group.devices(), group.devicesPerNode(), sent, ms);

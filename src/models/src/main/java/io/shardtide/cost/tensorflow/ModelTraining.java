@@ -2,7 +2,7 @@ package io.shardtide.cost.tensorflow;
 
 import io.shardtide.cost.CollectiveNet;
 import io.shardtide.cost.CollectiveSample;
-import io.shardtide.cost.LinkDataSheet;
+import io.shardtide.cost.Links;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
@@ -53,7 +53,7 @@ public final class ModelTraining {
    */
   public static ModelBundle train(
       SampleSet samples,
-      Optional<LinkDataSheet> links,
+      Optional<Links> links,
       Optional<ModelBundle> from,
       About about,
       TrainingSettings settings,
@@ -134,7 +134,7 @@ public final class ModelTraining {
         .correction(Optional.empty())
         .optimizers(fitted.state.optimizers())
         .cachesFrom(compute.cachesFrom())
-        .hostLinkGbs(links.map(LinkDataSheet::hostGbs).orElse(OptionalDouble.empty()))
+        .hostLinkGbs(links.map(of -> of.sheet().hostGbs()).orElse(OptionalDouble.empty()))
         .build()
         .identified();
   }

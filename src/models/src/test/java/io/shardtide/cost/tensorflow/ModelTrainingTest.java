@@ -13,6 +13,7 @@ import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.LinkDataSheet;
+import io.shardtide.cost.Links;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelOrigin;
@@ -303,7 +304,9 @@ class ModelTrainingTest {
   @Test
   void a_data_sheet_predicts_the_collectives_that_were_not_measured() {
     SampleSet many = samples(1, 200);
-    LinkDataSheet links = new LinkDataSheet(370, 460, 48, 20, 15, OptionalDouble.of(64));
+    Links links =
+        new Links(
+            new LinkDataSheet(370, 460, 48, 20, 15, 370, 20, OptionalDouble.of(64)), List.of());
     TrainingSettings brief = new TrainingSettings(7, 3, 3, 3, 1e-3, 0.2, 0, 64);
     List<CollectiveSample> measured =
         many.collectives().stream()

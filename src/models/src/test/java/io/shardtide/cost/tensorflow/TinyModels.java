@@ -8,6 +8,7 @@ import io.shardtide.cost.DenseLayer;
 import io.shardtide.cost.DeviceShard;
 import io.shardtide.cost.Evaluation;
 import io.shardtide.cost.LinkDataSheet;
+import io.shardtide.cost.Links;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.ModelBundleBuilder;
 import io.shardtide.cost.ModelCard;
@@ -82,7 +83,10 @@ final class TinyModels {
         all.with(some(all.compute(), 2), List.of()),
         ModelFiles.shippedForH200(),
         Optional.of(
-            LinkDataSheet.of(Map.of("nvlink-gbs", 370.0, "nvls-gbs", 460.0, "nic-gbs", 48.0))));
+            new Links(
+                LinkDataSheet.of(
+                    Map.of("nvlink-gbs", 370.0, "nvls-gbs", 460.0, "nic-gbs", 48.0), List.of()),
+                List.of())));
   }
 
   /** Returns columns of the tables of the reference kit, as the shipped model costs them. */
@@ -141,7 +145,7 @@ final class TinyModels {
   }
 
   private static ModelBundle train(
-      long seed, SampleSet samples, ModelBundle like, Optional<LinkDataSheet> links) {
+      long seed, SampleSet samples, ModelBundle like, Optional<Links> links) {
     ModelTraining.About about =
         new ModelTraining.About(
             like.hardware(), "For tests of core", like.card().simulated(), List.of("TinyModels"));
