@@ -1,4 +1,4 @@
-"""What shardtide.profile knows from footers, beside full reads. Needs numpy and pyarrow; parts need polars and DuckDB."""
+"""What shardtide.profile knows from footers, beside full reads. Needs numpy, pyarrow; parts need polars, DuckDB."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def samples(ids=300):
 
     lists = [None if draw.random() < 0.1 else [drawn() for _ in range(draw.randrange(4))] for _ in range(ROWS)]
     structs = [of and [{"id": id_, "weight": 0.5} for id_ in of] for of in lists]
-    weights = [of and [(id_ or 0, 0.5) for id_ in of] for of in lists]
+    weights = [of and [(id_, 0.5) for id_ in {id_ or 0 for id_ in of}] for of in lists]
     required = pa.schema([pa.field("must", int64, nullable=False)])
     inside = pa.struct([("ids", pa.list_(int64)), ("at", pa.float32())])
     columns = {
@@ -191,7 +191,7 @@ class FootersTest(CommandCase):
             ("day.parquet", "name", "Column name of {} must hold integers, or lists or maps of them, got BYTE_ARRAY"),
             ("day.parquet", "real", "Column real of {} must hold integers, or lists or maps of them, got DOUBLE"),
             ("day.parquet", "day", "Column day of {} must hold integers, or lists or maps of them, got INT32"),
-            ("day.parquet", "both", "Column both of {} must hold integers, or lists or maps of them, got structs without"),
+            ("day.parquet", "both", "Column both of {} must hold integers, or lists or maps of them, got structs"),
             ("day.parquet", "user", "{} must have one of the features user, got item, name, real, day, both"),
         ):
             with self.subTest(name=name, feature=feature):
