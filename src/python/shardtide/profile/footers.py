@@ -318,8 +318,11 @@ def _iceberg(table: Path) -> tuple[list[Path], dict[str, int]]:
     # v3.metadata.json or 00003-....metadata.json
     versions = (table / "metadata").glob("*.metadata.json*")
     latest = max(versions, key=lambda file: [int(number) for number in re.findall("^v?([0-9]+)", file.name)])
-    loaded = StaticTable.from_metadata(str(latest))
-    tasks = list(loaded.scan().plan_files())
+    try:
+        loaded = StaticTable.from_metadata(str(latest))
+        tasks = list(loaded.scan().plan_files())
+    except ValueError as e:
+        raise ValueError(f"{table} is an Iceberg table that pyiceberg cannot read: {str(e).splitlines()[0]}") from None
     if any(task.delete_files for task in tasks):
         raise ValueError(f"{table} must have no deleted rows in its files: rewrite them")
     names = {field.field_id: field.name for field in loaded.schema().fields if field.field_type.is_primitive}
