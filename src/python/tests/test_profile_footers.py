@@ -169,7 +169,7 @@ class FootersTest(CommandCase):
     def test_iceberg_tables_need_pyiceberg(self):
         (self.folder / "metadata").mkdir()
         (self.folder / "metadata" / "v1.metadata.json").write_text("{}")
-        with mock.patch.dict(sys.modules, {"pyiceberg.table": None}):
+        with mock.patch.dict(sys.modules, {"pyiceberg.exceptions": None}):
             message = self.error(str(self.folder), "--footers")
         self.assertIn("is an Iceberg table, and needs pyiceberg: pip install pyiceberg", message)
         if importlib.util.find_spec("pyiceberg"):

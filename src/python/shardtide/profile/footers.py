@@ -312,6 +312,7 @@ def _add(found: dict[str, Column], path: Path, file: BinaryIO, features: Collect
 def _iceberg(table: Path) -> tuple[list[Path], dict[str, int]]:
     """Returns the data files of an Iceberg table, and the distinct ids of its columns of which it has a sketch."""
     try:
+        from pyiceberg.exceptions import ValidationError
         from pyiceberg.table import StaticTable
     except ModuleNotFoundError:
         raise ValueError(f"{table} is an Iceberg table, and needs pyiceberg: pip install pyiceberg") from None
@@ -321,7 +322,7 @@ def _iceberg(table: Path) -> tuple[list[Path], dict[str, int]]:
     try:
         loaded = StaticTable.from_metadata(str(latest))
         tasks = list(loaded.scan().plan_files())
-    except ValueError as e:
+    except (ValueError, ValidationError) as e:
         raise ValueError(f"{table} is an Iceberg table that pyiceberg cannot read: {str(e).splitlines()[0]}") from None
     if any(task.delete_files for task in tasks):
         raise ValueError(f"{table} must have no deleted rows in its files: rewrite them")
