@@ -1,8 +1,9 @@
-"""What shardtide.profile knows from footers, beside full reads. Needs numpy and pyarrow; parts need polars and DuckDB."""
+"""What footers say of ids, beside full reads. Needs numpy and pyarrow; parts need polars, DuckDB, pyiceberg."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import pathlib
 import random
@@ -48,7 +49,7 @@ def samples(ids=300):
 
     lists = [None if draw.random() < 0.1 else [drawn() for _ in range(draw.randrange(4))] for _ in range(ROWS)]
     structs = [of and [{"id": id_, "weight": 0.5} for id_ in of] for of in lists]
-    weights = [of and [(id_ or 0, 0.5) for id_ in of] for of in lists]
+    weights = [of and [(id_, 0.5) for id_ in {id_ or 0 for id_ in of}] for of in lists]
     required = pa.schema([pa.field("must", int64, nullable=False)])
     inside = pa.struct([("ids", pa.list_(int64)), ("at", pa.float32())])
     columns = {
@@ -165,6 +166,46 @@ class FootersTest(CommandCase):
         self.assertEqual(list(found), ["clicked", "bought"])
         self.assertEqual(found["bought"]["samples"]["value"], 12)
 
+    def test_iceberg_tables_need_pyiceberg(self):
+        (self.folder / "metadata").mkdir()
+        (self.folder / "metadata" / "v1.metadata.json").write_text("{}")
+        with mock.patch.dict(sys.modules, {"pyiceberg.exceptions": None}):
+            message = self.error(str(self.folder), "--footers")
+        self.assertIn("is an Iceberg table, and needs pyiceberg: pip install pyiceberg", message)
+        if importlib.util.find_spec("pyiceberg"):
+            self.assertIn("is an Iceberg table that pyiceberg cannot read: ", self.error(str(self.folder), "--footers"))
+
+    @unittest.skipUnless(importlib.util.find_spec("pyiceberg"), "pyiceberg is not installed")
+    def test_iceberg_tables_have_their_live_files_and_sketches(self):
+        from pyiceberg.catalog.sql import SqlCatalog
+        from pyiceberg.table.statistics import StatisticsFile
+
+        catalog = SqlCatalog("test", uri="sqlite:///:memory:", warehouse=self.folder.as_uri())
+        catalog.create_namespace("of")
+        rows = pa.table({"item": [[1, 2], [], [3]], "user": [1, 2, 2]})
+        table = catalog.create_table("of.clicks", rows.schema)
+        for _ in range(11):
+            table.append(rows)
+        table.overwrite(rows)
+        table.append(rows)
+        snapshot = table.current_snapshot().snapshot_id
+
+        def blob(kind, field, ndv):
+            of = {"snapshot-id": snapshot, "sequence-number": 1, "fields": [table.schema().find_field(field).field_id]}
+            return {"type": kind, **of, "properties": {"ndv": ndv}}
+
+        blobs = [blob("apache-datasketches-theta-v1", "user", "2"), blob("deletion-vector-v1", "user", "9")]
+        blobs.append(blob("apache-datasketches-theta-v1", "item.element", "8"))
+        sizes = {"file-size-in-bytes": 1, "file-footer-size-in-bytes": 1}
+        with table.update_statistics() as update:
+            at = {"snapshot-id": snapshot, "statistics-path": "stats.puffin"}
+            update.set_statistics(StatisticsFile(**at, **sizes, **{"blob-metadata": blobs}))
+        found = footers.read_footers([self.folder / "of" / "clicks"], ())
+        self.assertEqual({name: column.table_ids for name, column in found.items()}, {"item": None, "user": 2})
+        self.assertEqual((found["item"].samples, found["item"].lookups), (6, 6))
+        table.append(rows)
+        self.assertIsNone(footers.read_footers([self.folder / "of" / "clicks"], ())["user"].table_ids)
+
     def test_bad_files_are_named(self):
         columns = {"item": [[1]], "name": ["a"], "real": [[0.5]], "day": pa.array([1], pa.date32())}
         pq.write_table(pa.table({**columns, "both": [{"a": 1, "b": 2}]}), self.path("day.parquet"))
@@ -191,7 +232,7 @@ class FootersTest(CommandCase):
             ("day.parquet", "name", "Column name of {} must hold integers, or lists or maps of them, got BYTE_ARRAY"),
             ("day.parquet", "real", "Column real of {} must hold integers, or lists or maps of them, got DOUBLE"),
             ("day.parquet", "day", "Column day of {} must hold integers, or lists or maps of them, got INT32"),
-            ("day.parquet", "both", "Column both of {} must hold integers, or lists or maps of them, got structs without"),
+            ("day.parquet", "both", "Column both of {} must hold integers, or lists or maps of them, got structs"),
             ("day.parquet", "user", "{} must have one of the features user, got item, name, real, day, both"),
         ):
             with self.subTest(name=name, feature=feature):

@@ -83,7 +83,8 @@ def _footers(options: argparse.Namespace) -> None:
             lines += [[name, what, *_figure(figure)] for what, figure in of.items()]
         print_table(lines)
     else:
-        print(json.dumps({name: {what: figure._asdict() for what, figure in of.items()} for name, of in figures.items()}))
+        known = {name: {what: figure._asdict() for what, figure in of.items()} for name, of in figures.items()}
+        print(json.dumps(known))
     print(
         "Footers do not know how ids repeat and where rows are hot: leave out --footers, and give --rows to measure it",
         file=sys.stderr,

@@ -66,9 +66,9 @@ class Part(NamedTuple):
 def files_of(path: Path) -> list[Path]:
     """Returns the files that a path stands for, in the order of their names.
 
-    A file is itself, and a pattern, as day*.parquet, those that match. A folder is its files of SUFFIXES, and those of folders in it, but for names that begin with _ or
-    ., which Hive, Spark and pyarrow.dataset leave out too. Of a Delta table, or a part of one, they are those that its
-    log names as its data: needs deltalake.
+    A file is itself, and a pattern, as day*.parquet, those that match. A folder is its files of SUFFIXES, and those of
+    folders in it, but for names that begin with _ or ., which Hive, Spark and pyarrow.dataset leave out too. Of a Delta
+    table, or a part of one, they are those that its log names as its data: needs deltalake.
 
     ValueError if a folder has none, if a file is no longer data of its Delta table, and if a path belongs to a table of
     another format whose metadata says which rows are its data.

@@ -91,7 +91,7 @@ class Column:
         elif len(levels) == leaf.most + 1 and sum(levels) == values:
             lookups, source = levels[leaf.most], "definition levels"
         elif nulls is None or not 0 <= nulls <= values or leaf.in_struct and created_by.startswith("parquet-cpp"):
-            source = "num_values, without a count of nulls that can be trusted"
+            source = "num_values, nulls included"
         else:
             lookups, source = values - nulls, "num_values - null_count"
         if not leaf.repeated:
@@ -106,21 +106,23 @@ class Column:
         )
         # Of categories, fastparquet writes those too that are not used.
         ids = None if created_by.startswith("fastparquet") else _dictionary(file, chunk)
-        self.group_ids = None if ids is None or self.group_ids is None else [*self.group_ids, ids]
+        if ids is None:
+            self.group_ids = None
+        elif self.group_ids is not None:
+            self.group_ids.append(ids)
 
     def figures(self) -> dict[str, Figure]:
         """Returns what is known, by what it is of."""
         source, exactness = ", ".join(self._sources), "at most" if self.lookups is None else "exact"
-        dictionaries = f"dictionary pages of {len(self.group_ids or ()):,} row groups"
         groups = self.group_ids or []
-        ids = sum(groups) if groups else None
+        ids, dictionaries = sum(groups) if groups else None, f"dictionary pages of {len(groups):,} row groups"
         found = {
             "samples": Figure(self.samples, "exact", "num_rows"),
             "lookups": Figure(self.most_lookups, exactness, source),
             "lookups a sample": Figure(self.most_lookups / self.samples if self.samples else None, exactness, source),
             "null samples": Figure(self.nulls, "exact", source),
             "empty samples": Figure(self.empties, "exact", source),
-            "ids a row group": Figure(ids / len(groups) if ids is not None else None, "exact", f"mean of {dictionaries}"),
+            "ids a row group": Figure(ids and ids / len(groups), "exact", f"mean of {dictionaries}"),
             "ids": Figure(ids, "exact" if len(groups) == 1 else "at most", dictionaries),
             "ids, lower bound": Figure(max(groups, default=None), "at least", dictionaries),
             "ids of the table": Figure(self.table_ids, "estimate", "ndv in Iceberg's metadata"),
@@ -267,7 +269,7 @@ def _is_id(element: Mapping[int, Any]) -> bool:
 
 
 def read_footers(given: Iterable[Path], features: Collection[str]) -> dict[str, Column]:
-    """Returns what the footers of files, folders and Iceberg tables say of features; all columns of ids if none is named.
+    """Returns what the footers of files, folders and Iceberg tables say of features, or of all columns of ids if none.
 
     ValueError, with the file's name, if a footer is missing, encrypted or damaged, or a file has none of the features
     or no ids in one; and as `files_of`.
@@ -310,14 +312,18 @@ def _add(found: dict[str, Column], path: Path, file: BinaryIO, features: Collect
 def _iceberg(table: Path) -> tuple[list[Path], dict[str, int]]:
     """Returns the data files of an Iceberg table, and the distinct ids of its columns of which it has a sketch."""
     try:
+        from pyiceberg.exceptions import ValidationError
         from pyiceberg.table import StaticTable
     except ModuleNotFoundError:
         raise ValueError(f"{table} is an Iceberg table, and needs pyiceberg: pip install pyiceberg") from None
     # v3.metadata.json or 00003-....metadata.json
     versions = (table / "metadata").glob("*.metadata.json*")
     latest = max(versions, key=lambda file: [int(number) for number in re.findall("^v?([0-9]+)", file.name)])
-    loaded = StaticTable.from_metadata(str(latest))
-    tasks = list(loaded.scan().plan_files())
+    try:
+        loaded = StaticTable.from_metadata(str(latest))
+        tasks = list(loaded.scan().plan_files())
+    except (ValueError, ValidationError) as e:
+        raise ValueError(f"{table} is an Iceberg table that pyiceberg cannot read: {str(e).splitlines()[0]}") from None
     if any(task.delete_files for task in tasks):
         raise ValueError(f"{table} must have no deleted rows in its files: rewrite them")
     names = {field.field_id: field.name for field in loaded.schema().fields if field.field_type.is_primitive}

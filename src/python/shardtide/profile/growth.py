@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shardtide.collect.tables import cdf_ranks
-from shardtide.profile.lookups import StreamProfile, distinct_fields, distinct_warning, feature_fields, is_integer
-from shardtide.profile.repeats import DistinctShare
+from shardtide.profile.lookups import StreamProfile, StreamUse, is_integer
 from shardtide.profile.rows import ALL_HASHES, BYTES_PER_ENTRY, DEFAULT_MEMORY_BYTES, RowSketch, find, is_below
-from shardtide.profile.statistics import access_cdf, batch_histogram, histogram_warning
+from shardtide.profile.statistics import access_cdf
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -126,13 +125,9 @@ class GrowthPeriod:
 
 
 @dataclass(frozen=True)
-class TableGrowth:
+class TableGrowth(StreamUse):
     """How a stream of batches used a hash table.
 
-    lookups: of all features
-    pooling_factor: mean lookups of a sample, of all features together
-    feature_pooling: mean lookups of a sample, by feature
-    samples: of the feature that has fewest
     ids: distinct ids
     ids_error: standard error of ids; 0 if exact
     periods: from the first one with lookups to the current one
@@ -146,15 +141,9 @@ class TableGrowth:
         4^k < ids, then 1
     hit_shares_error: standard error of the entries of hit_shares against the counts of this stream, at its worst entry;
         0 if exact
-    reuse_histogram, distinct_shares: as TableUse
     minus_ones: lookups of the id -1, which is 2^64 - 1, if no other id is below 0, else 0
     """
 
-    name: str
-    lookups: int
-    pooling_factor: float
-    feature_pooling: Mapping[str, float]
-    samples: int
     ids: int
     ids_error: float
     periods: list[GrowthPeriod]
@@ -164,8 +153,6 @@ class TableGrowth:
     is_last_complete: bool
     hit_shares: list[float]
     hit_shares_error: float
-    reuse_histogram: list[float]
-    distinct_shares: list[DistinctShare]
     minus_ones: int = 0
 
     @property
@@ -194,11 +181,7 @@ class TableGrowth:
                 f"Table {self.name} has the id -1 in {self.minus_ones:,} lookups, and no other id below 0: where it"
                 " stands for no id, leave it out"
             )
-        if not self.distinct_shares:
-            found.append(distinct_warning(self.name))
-        if not self.reuse_histogram:
-            found.append(histogram_warning(self.name, self.samples))
-        return found
+        return [*found, *super().warnings]
 
     def capacities(self) -> list[int]:
         """Returns how many ids the table keeps for each of hit_shares: 1, 4, 16, ..., then all."""
@@ -210,18 +193,11 @@ class TableGrowth:
         return {"ids": self.ids, **growth, "hitShares": list(self.hit_shares)}
 
     def fields(self) -> dict[str, Any]:
-        """Returns the fields of a TableSpec that the stream tells.
+        """Returns the fields of a TableSpec that the stream tells: as StreamUse, and storage.
 
-        poolingFactor, reuseHistogram, distinctShare, storage; and features, if several share the table, as TableUse.
         How many rows the table has is the publisher's choice.
         """
-        return {
-            "poolingFactor": self.pooling_factor,
-            "reuseHistogram": list(self.reuse_histogram),
-            "distinctShare": distinct_fields(self.distinct_shares),
-            "storage": self.storage(),
-            **feature_fields(self.feature_pooling),
-        }
+        return {"storage": self.storage(), **super().fields()}
 
 
 class HashTableProfile(StreamProfile):
@@ -314,18 +290,13 @@ class HashTableProfile(StreamProfile):
         """
         if not 0 < period_days <= 36_600:
             raise ValueError(f"period_days must be above 0 and at most 36600, got {period_days!r}")
-        pooling = self._pooling()
-        lookups, samples = sum(self._lookups.values()), min(self._samples.values())
+        uses = self._counter.uses()
+        use = self._use(uses)
         periods = self._periods()
         complete = periods if is_last_complete else periods[:-1]
         count = min(GROWTH_PERIODS, len(complete) // 2)
-        uses = self._counter.uses()
         return TableGrowth(
-            name=self.name,
-            lookups=lookups,
-            pooling_factor=sum(pooling.values()),
-            feature_pooling=pooling,
-            samples=samples,
+            **use,
             ids=periods[-1].ids,
             ids_error=periods[-1].ids_error,
             periods=periods,
@@ -338,8 +309,6 @@ class HashTableProfile(StreamProfile):
             is_last_complete=is_last_complete,
             hit_shares=access_cdf(uses, periods[-1].ids),
             hit_shares_error=uses.error,
-            reuse_histogram=batch_histogram(uses, lookups, sum(pooling.values()), samples),
-            distinct_shares=self._repeats.shares(),
             minus_ones=self._minus_ones if self._minus_ones == self._below_zero else 0,
         )
 

@@ -4,22 +4,77 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shardtide.arguments import check_text, one_of, texts
+from shardtide.collect.tables import HISTOGRAM_BATCH
 from shardtide.profile.bags import Bags, bags
 from shardtide.profile.repeats import DistinctShare, Repeats
 from shardtide.profile.rows import LEAST_MEMORY_BYTES, PART
+from shardtide.profile.statistics import batch_histogram
 
 if TYPE_CHECKING:
-    from shardtide.profile.rows import Int64s, RowCounts, RowSketch
+    from shardtide.profile.rows import Int64s, RowCounts, RowSketch, RowUses
 
 MOST_POOLING = 1_000_000
 LONGEST_NAME = 255
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True)
+class StreamUse:
+    """How a stream of batches used a table.
+
+    lookups: of all features
+    pooling_factor: mean lookups of a sample, of all features together
+    feature_pooling: mean lookups of a sample, by feature
+    samples: of the feature that has fewest
+    reuse_histogram: how often a batch of 65,536 samples uses the rows that it uses: 17 shares of rows, used once, 2, 3
+        to 4, 5 to 8, ... times; empty of fewer samples
+    distinct_shares: distinct ids over lookups of 4, 16, ..., 65,536 consecutive samples, all features together; empty
+        without lookups, and if features do not come together
+    """
+
+    name: str
+    lookups: int
+    pooling_factor: float
+    feature_pooling: Mapping[str, float]
+    samples: int
+    reuse_histogram: list[float]
+    distinct_shares: list[DistinctShare]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes the profile less than it could be, in sentences."""
+        found = []
+        if self.lookups and not self.distinct_shares:
+            found.append(
+                f"The distinct ids of a batch of table {self.name} are unknown: it takes 4 samples, and files or"
+                " batches with all features of the table"
+            )
+        if self.lookups and not self.reuse_histogram:
+            found.append(
+                f"Table {self.name} has {self.samples} samples; a reuse histogram needs {HISTOGRAM_BATCH:,}: it is left"
+                " out"
+            )
+        return found
+
+    def fields(self) -> dict[str, Any]:
+        """Returns the fields of a TableSpec that the stream tells.
+
+        poolingFactor, reuseHistogram, distinctShare; and features, if several share the table: each with the cluster's
+        batch size, and samples that do not repeat.
+        """
+        return {
+            "poolingFactor": self.pooling_factor,
+            "reuseHistogram": list(self.reuse_histogram),
+            "distinctShare": [{"samples": share.samples, "share": share.share} for share in self.distinct_shares],
+            **feature_fields(self.feature_pooling),
+        }
 
 
 class StreamProfile:
@@ -119,8 +174,8 @@ class StreamProfile:
             self._lookups[feature] += other._lookups[feature]
             self._samples[feature] += other._samples[feature]
 
-    def _pooling(self) -> dict[str, float]:
-        """Returns the mean lookups of a sample by feature; ValueError if one has no samples, or all have too many."""
+    def _use(self, uses: RowUses) -> dict[str, Any]:
+        """Returns the fields of StreamUse; ValueError if a feature has no samples, or all have too many lookups."""
         for feature, samples in self._samples.items():
             if not samples:
                 raise ValueError(
@@ -130,7 +185,16 @@ class StreamProfile:
         total = sum(pooling.values())
         if total > MOST_POOLING:
             raise ValueError(f"Lookups a sample of table {self.name} must be at most 1,000,000, got {total}")
-        return pooling
+        lookups, samples = sum(self._lookups.values()), min(self._samples.values())
+        return {
+            "name": self.name,
+            "lookups": lookups,
+            "pooling_factor": total,
+            "feature_pooling": pooling,
+            "samples": samples,
+            "reuse_histogram": batch_histogram(uses, lookups, total, samples),
+            "distinct_shares": self._repeats.shares(),
+        }
 
     def _check_ids(self, feature: str, batch: Bags) -> None:
         """ValueError if the table cannot have an id; all integers of numpy have at most 64 bits."""
@@ -145,19 +209,6 @@ def feature_fields(feature_pooling: Mapping[str, float]) -> dict[str, Any]:
     if len(feature_pooling) < 2:
         return {}
     return {"features": [{"name": name, "poolingFactor": lookups} for name, lookups in feature_pooling.items()]}
-
-
-def distinct_fields(shares: Iterable[DistinctShare]) -> list[dict[str, Any]]:
-    """Returns the field `distinctShare` of a TableSpec."""
-    return [{"samples": share.samples, "share": share.share} for share in shares]
-
-
-def distinct_warning(name: str) -> str:
-    """Returns why a table with lookups has no distinct shares."""
-    return (
-        f"The distinct ids of a batch of table {name} are unknown: it takes 4 samples, and files or batches with all"
-        " features of the table"
-    )
 
 
 def is_integer(value: Any) -> bool:

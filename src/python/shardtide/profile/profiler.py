@@ -12,11 +12,10 @@ import numpy as np
 from shardtide.arguments import mapping, one_of, texts
 from shardtide.profile.bags import Bags, by_feature, first_outside
 from shardtide.profile.growth import HashTableProfile, TableGrowth
-from shardtide.profile.lookups import StreamProfile, distinct_fields, distinct_warning, feature_fields, is_integer
+from shardtide.profile.lookups import StreamProfile, StreamUse, is_integer
 from shardtide.profile.order import RowOrder, file_name, rank_type, spread, write
-from shardtide.profile.repeats import DistinctShare
 from shardtide.profile.rows import BLOCKS, DEFAULT_MEMORY_BYTES, ROW_ORDERS, RowCounts, blocks_of, row_counter
-from shardtide.profile.statistics import access_cdf, batch_histogram, histogram_warning
+from shardtide.profile.statistics import access_cdf
 
 if TYPE_CHECKING:
     from shardtide.profile.rows import Int64s
@@ -31,37 +30,22 @@ LARGE_ERROR = 0.005
 
 
 @dataclass(frozen=True)
-class TableUse:
-    """How a stream of batches used a table.
+class TableUse(StreamUse):
+    """How a stream of batches used a table with fixed rows.
 
     rows: rows of the table
-    lookups: of all features
-    pooling_factor: mean lookups of a sample, of all features together
-    feature_pooling: mean lookups of a sample, by feature
-    samples: of the feature that has fewest
     used_rows: rows that were looked up at least once; an estimate if access_cdf_error is above 0
     access_cdf: share of the lookups on the 1, 4, 16, ... 4^k most used rows while 4^k < rows, then 1; empty without
         lookups
     access_cdf_error: standard error of the entries of access_cdf against the counts of this stream, at its worst entry;
         0 if exact
-    reuse_histogram: how often a batch of 65,536 samples uses the rows that it uses: 17 shares of rows, used once, 2, 3
-        to 4, 5 to 8, ... times; empty of fewer samples
-    distinct_shares: distinct ids over lookups of 4, 16, ..., 65,536 consecutive samples, all features together; empty
-        without lookups, and if features do not come together
     row_spread: share of the lookups in each block of rows, by one of ROW_ORDERS; empty without lookups
     """
 
-    name: str
     rows: int
-    lookups: int
-    pooling_factor: float
-    feature_pooling: Mapping[str, float]
-    samples: int
     used_rows: int
     access_cdf: list[float]
     access_cdf_error: float
-    reuse_histogram: list[float]
-    distinct_shares: list[DistinctShare]
     row_spread: Mapping[str, list[float]]
 
     @property
@@ -80,10 +64,7 @@ class TableUse:
                 f"Table {self.name} has {self.lookups_per_used_row:.1f} lookups of each row in use; of fewer than"
                 f" {FEW_LOOKUPS}, use looks more skewed than it is: profile more samples"
             )
-        if self.lookups and not self.distinct_shares:
-            found.append(distinct_warning(self.name))
-        if self.lookups and not self.reuse_histogram:
-            found.append(histogram_warning(self.name, self.samples))
+        found += super().warnings
         if self.access_cdf_error > LARGE_ERROR:
             found.append(
                 f"The access CDF of table {self.name} has a standard error of {self.access_cdf_error:.4f}:"
@@ -92,19 +73,12 @@ class TableUse:
         return found
 
     def fields(self) -> dict[str, Any]:
-        """Returns the fields of a TableSpec that the stream tells.
-
-        rows, poolingFactor, accessCdf, reuseHistogram, distinctShare, rowSpread; and features, if several share the
-        table: each with the cluster's batch size, and samples that do not repeat.
-        """
+        """Returns the fields of a TableSpec that the stream tells: as StreamUse, and rows, accessCdf and rowSpread."""
         return {
             "rows": self.rows,
-            "poolingFactor": self.pooling_factor,
+            **super().fields(),
             "accessCdf": list(self.access_cdf),
-            "reuseHistogram": list(self.reuse_histogram),
-            "distinctShare": distinct_fields(self.distinct_shares),
             "rowSpread": [{"order": order, "shares": list(shares)} for order, shares in self.row_spread.items()],
-            **feature_fields(self.feature_pooling),
         }
 
 
@@ -178,23 +152,15 @@ class TableProfile(StreamProfile):
 
         ValueError if a feature has no samples, or more than 1,000,000 lookups a sample, which no table may have.
         """
-        pooling = self._pooling()
-        pooling_factor = sum(pooling.values())
-        lookups, samples = sum(self._lookups.values()), min(self._samples.values())
         uses = self._counter.uses()
+        use = self._use(uses)
         return TableUse(
-            name=self.name,
+            **use,
             rows=self.rows,
-            lookups=lookups,
-            pooling_factor=pooling_factor,
-            feature_pooling=pooling,
-            samples=samples,
             used_rows=min(self.rows, round(float(uses.rows.sum()))),
             access_cdf=access_cdf(uses, self.rows),
             access_cdf_error=uses.error,
-            reuse_histogram=batch_histogram(uses, lookups, pooling_factor, samples),
-            distinct_shares=self._repeats.shares(),
-            row_spread={order: self._spread(order, lookups) for order in self.row_orders if lookups},
+            row_spread={order: self._spread(order, use["lookups"]) for order in self.row_orders if use["lookups"]},
         )
 
     def _spread(self, order: str, lookups: int) -> list[float]:

@@ -41,8 +41,8 @@ PART = 2**19
 # Ranks are given in parts of so many, for the same reason; a part takes some arrays of its size.
 RANKS_PART = 2**17
 
-# How trainers cut a table into blocks of rows: of neighbours, all but the last ones of equally many, as TorchRec; by the
-# id modulo the number of blocks; by its hash, as `hashes`, modulo that.
+# How trainers cut a table into blocks: of neighbours, equally many but in the last ones, as TorchRec; by the id modulo
+# their number; by its hash, as `hashes`, modulo that.
 ROW_ORDERS = ("contiguous", "round_robin", "hashed")
 BLOCKS = 64
 

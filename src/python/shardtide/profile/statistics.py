@@ -40,11 +40,6 @@ def batch_histogram(uses: RowUses, lookups: int, pooling_factor: float, samples:
     return reuse_histogram(uses, min(1.0, HISTOGRAM_BATCH * pooling_factor / lookups) if lookups else 1.0)
 
 
-def histogram_warning(name: str, samples: int) -> str:
-    """Returns why a table with so many samples has no reuse histogram."""
-    return f"Table {name} has {samples} samples; a reuse histogram needs {HISTOGRAM_BATCH:,}: it is left out"
-
-
 def reuse_histogram(uses: RowUses, part: float) -> list[float]:
     """Returns the expected reuse histogram of a batch with `part` of the lookups, above 0 and at most 1.
 
