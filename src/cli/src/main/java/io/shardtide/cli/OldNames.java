@@ -1,6 +1,5 @@
 package io.shardtide.cli;
 
-import io.shardtide.files.TextFiles;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -14,7 +13,39 @@ final class OldNames {
    * had other names: none if it was one of a parameter, an equals sign at the end if the value
    * follows. The first line with all its words counts.
    */
-  private static final String TABLE = "old-names.txt";
+  private static final String TABLE =
+      """
+      acls               > rights
+      publish --delete   > workload delete : --delete=--reason
+      publish --resize   > table resize    : --resize= --resize-reason=--reason
+      publish            > workload apply  : --events=-f
+      watch              > plan watch
+      plan --predict     > plan evaluate   : --workloads=-f --predict=--plans
+      plan --workloads --hardware > plan make : --workloads=-f --json=-o=jsonl
+      plan --workloads   > plan make       : --workloads=-f
+      pretrain           > model train
+      evaluate           > model evaluate -o=json
+      export             > log export      : --workload=--workload --out=
+      replay             > log replay      : --workload=--workload --events=
+      why --pool         > pool why        : --pool= --events=--log
+      why                > plan why        : --events=--log
+      models list        > model list
+      models compare     > model compare
+      models promote     > model promote
+      models rollback    > model rollback  : --hardware=
+      models             > model
+      pools set          > pool apply      : --file=-f --devices-per-node=--set=devicesPerNode= \
+      --memory-gib=--set=memoryGib= --host-memory-gib=--set=hostMemoryGib= --hardware=--set=hardware=
+      pools show         > pool get        : --json=-o=jsonl
+      pools claim        > pool claim      : --least=--min-devices --most=--max-devices
+      pools withdraw     > pool delete
+      pools lose         > pool node rm
+      pools add          > pool node add
+      pools list         > pool list       : --json=-o=jsonl
+      pools watch        > pool watch
+      pools              > pool
+      forecasts          > table forecast  : --growth=--horizon-factor --json=-o=jsonl
+      """;
 
   /** Options of many commands that have other names now. */
   private static final Map<String, String> OPTIONS =
@@ -34,7 +65,7 @@ final class OldNames {
 
   /** Returns arguments with the names of today. */
   static String[] replace(String... args) {
-    for (String line : TextFiles.resource(OldNames.class, TABLE)) {
+    for (String line : TABLE.lines().toList()) {
       String[] row = line.split("[>:]", -1);
       List<String> old = List.of(row[0].strip().split(" +", -1));
       int words = (int) old.stream().filter(word -> !word.startsWith("-")).count();

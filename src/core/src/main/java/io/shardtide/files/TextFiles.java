@@ -10,16 +10,13 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.Reader;
 import java.io.StringWriter;
-import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Locale;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.zip.GZIPInputStream;
@@ -59,15 +56,6 @@ public final class TextFiles {
       reader.transferTo(text);
     }
     return text.toString();
-  }
-
-  /** Returns the lines of a resource that is packaged beside a class. */
-  public static List<String> resource(Class<?> of, String name) {
-    try (InputStream in = Objects.requireNonNull(of.getResourceAsStream(name), name)) {
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8).lines().toList();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 
   private static InputStream bytes(Path file) throws IOException {

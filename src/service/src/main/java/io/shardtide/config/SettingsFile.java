@@ -63,7 +63,34 @@ public final class SettingsFile {
 
   private static Map<String, String> ours() {
     Map<String, String> ours = new HashMap<>();
-    TextFiles.resource(SettingsFile.class, "kafka-settings.txt").stream()
+    """
+    bootstrap.servers: set bootstrap.servers
+    application.id group.id: set topics.prefix, which determines it
+    state.dir: set state.directory
+    num.stream.threads: set threads
+    num.standby.replicas: set standby.replicas
+    replication.factor: set topics.replication
+    processing.guarantee: leave it out; it is exactly_once_v2, which plans rely on
+    isolation.level: leave it out; it is read_committed, which plans rely on
+    enable.auto.commit: leave it out; transactions commit
+    auto.offset.reset: leave it out; a planner reads all records of its topics
+    group.protocol: leave it out; it is classic: with another one the brokers, not the planner, \
+    set how long a session is and how many standby replicas there are
+    transactional.id: leave it out; Kafka Streams names its transactions
+    transaction.two.phase.commit.enable: leave it out; the transaction of a planner that ends \
+    would stay open
+    acks: leave it out; it is all, which exactly_once_v2 needs
+    enable.idempotence: leave it out; it is true, which exactly_once_v2 needs
+    partitioner.class partitioner.ignore.keys: leave it out; all records of a workload are on \
+    the partition of its key's hash
+    deserialization.exception.handler default.deserialization.exception.handler \
+    processing.exception.handler production.exception.handler \
+    default.production.exception.handler: leave it out; no record that fails may be skipped
+    key.serializer value.serializer key.deserializer value.deserializer default.key.serde \
+    default.value.serde default.timestamp.extractor: leave it out; each topic has its own
+    topic.cleanup.policy: leave it out; changelogs that are not compacted lose state
+    """
+        .lines()
         .map(line -> line.split(": ", 2))
         .forEach(row -> List.of(row[0].split(" ")).forEach(key -> ours.put(key, row[1])));
     return Map.copyOf(ours);
