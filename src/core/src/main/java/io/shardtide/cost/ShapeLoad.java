@@ -119,7 +119,8 @@ public record ShapeLoad(double[] tower, Map<ShardScope, Double> elements, long[]
   private ShapeLoad plus(ShapeLoad other) {
     double[] sum = tower.clone();
     TowerSums.add(sum, other.tower);
-    Map<ShardScope, Double> sent = new EnumMap<>(elements);
+    Map<ShardScope, Double> sent = new EnumMap<>(ShardScope.class);
+    sent.putAll(elements);
     other.elements.forEach((scope, more) -> sent.merge(scope, more, Double::sum));
     long[] all = memory.clone();
     Tiers.add(all, other.memory, 1);
