@@ -200,6 +200,21 @@ class BatchTest(Assertions):
         profile.add([1, 1, 1, 1, 2, 2, 2, 2], lengths=[4, 0, 0, 4])
         self.assertEqual(profile.result().distinct_shares, [(4, 0.25, 1)])
 
+    def test_shares_are_of_ids_that_a_table_can_have(self):
+        # Of 65,536 samples that are measured, each has a lookup; of all 100,000, 2.
+        profile = TableProfile("t", 100)
+        profile.add(np.arange(65_536) % 100)
+        profile.add(np.zeros((34_464, 4), int))
+        use = profile.result()
+        self.assertEqual([share.share for share in use.distinct_shares][-1], 100 / (65_536 * use.pooling_factor))
+        # Half of the samples have no lookup.
+        profile = TableProfile("t", 1)
+        profile.add(np.zeros(500, int), lengths=[1] * 500 + [0] * 500)
+        shares = [share.share for share in profile.result().distinct_shares]
+        self.assertEqual(shares[0], 0.5)
+        for share in profile.result().distinct_shares:
+            self.assertGreaterEqual(share.share * share.samples * 0.5, 1)
+
     def test_runs_that_need_too_much_memory_are_given_up(self):
         # 131,072 lookups fit, which are 6,553 samples.
         profile = TableProfile("t", 1_000, memory_bytes=LEAST_MEMORY)

@@ -291,7 +291,7 @@ class HashTableProfile(StreamProfile):
         if not 0 < period_days <= 36_600:
             raise ValueError(f"period_days must be above 0 and at most 36600, got {period_days!r}")
         uses = self._counter.uses()
-        use = self._use(uses)
+        use = self._use(uses, math.inf)
         periods = self._periods()
         complete = periods if is_last_complete else periods[:-1]
         count = min(GROWTH_PERIODS, len(complete) // 2)

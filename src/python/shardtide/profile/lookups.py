@@ -174,8 +174,11 @@ class StreamProfile:
             self._lookups[feature] += other._lookups[feature]
             self._samples[feature] += other._samples[feature]
 
-    def _use(self, uses: RowUses) -> dict[str, Any]:
-        """Returns the fields of StreamUse; ValueError if a feature has no samples, or all have too many lookups."""
+    def _use(self, uses: RowUses, rows: float) -> dict[str, Any]:
+        """Returns the fields of StreamUse of a table with so many rows.
+
+        ValueError if a feature has no samples, or all have too many lookups.
+        """
         for feature, samples in self._samples.items():
             if not samples:
                 raise ValueError(
@@ -193,7 +196,7 @@ class StreamProfile:
             "feature_pooling": pooling,
             "samples": samples,
             "reuse_histogram": batch_histogram(uses, lookups, total, samples),
-            "distinct_shares": self._repeats.shares(),
+            "distinct_shares": self._repeats.shares(total, rows),
         }
 
     def _check_ids(self, feature: str, batch: Bags) -> None:

@@ -153,7 +153,7 @@ class TableProfile(StreamProfile):
         ValueError if a feature has no samples, or more than 1,000,000 lookups a sample, which no table may have.
         """
         uses = self._counter.uses()
-        use = self._use(uses)
+        use = self._use(uses, self.rows)
         return TableUse(
             **use,
             rows=self.rows,

@@ -60,10 +60,12 @@ class Repeats:
     def add(self, parts: Sequence[Bags]) -> None:
         """Counts what features look up for the same samples."""
         begin, samples = 0, parts[0].samples
+        # Of a large batch, so many at once.
+        step = max(1, self._most * samples // max(1, sum(part.ids.size for part in parts)))
         while begin < samples:
             place = self._samples % PERIOD
             measured = place < self._longest
-            end = min(samples, begin + (self._longest if measured else PERIOD) - place)
+            end = min(samples, begin + (min(self._longest - place, step) if measured else PERIOD - place))
             if measured:
                 places = np.arange(place, place + end - begin, dtype=np.uint64)
                 for part in parts:
@@ -84,13 +86,19 @@ class Repeats:
         self._sums += other._all_sums()
         self._longest = min(self._longest, other._longest)
 
-    def shares(self) -> list[DistinctShare]:
-        """Returns the share of each size of which a run has lookups, the smallest first."""
+    def shares(self, pooling_factor: float, rows: float) -> list[DistinctShare]:
+        """Returns the share of each size of which a run has lookups, the smallest first.
+
+        Runs may have more or less lookups than `pooling_factor` says of a sample: with so many, shares are those of at
+        least one id and at most `rows`.
+        """
         found: list[DistinctShare] = []
         for size, (runs, lookups, ids) in zip(SIZES, self._all_sums().T.tolist()):
             if lookups and size <= self._longest:
                 # Of all runs, longer ones have no larger share; those that are measured may end earlier.
                 share = min(float(f"{ids / lookups:.7g}"), found[-1].share if found else 1.0)
+                mean = size * pooling_factor
+                share = min(max(share, min(1.0, 1 / mean)), rows / mean)
                 found.append(DistinctShare(size, share, runs))
         return found
 
