@@ -82,8 +82,7 @@ record PublishedFigures(String model, String hardware, List<Row> figures) {
       }
       OptionalDouble error =
           predicted.isPresent() && figure.measured().isPresent()
-              ? OptionalDouble.of(
-                  predicted.getAsDouble() / figure.measured().getAsDouble() - 1)
+              ? OptionalDouble.of(predicted.getAsDouble() / figure.measured().getAsDouble() - 1)
               : OptionalDouble.empty();
       return new Row(
           figure.what(),
@@ -148,7 +147,9 @@ record PublishedFigures(String model, String hardware, List<Row> figures) {
           for (String name : names) {
             if (!tasks.containsKey(name)) {
               throw new MalformedFileException(
-                  figuresFile, i + 1, "workload must be in %s, got \"%s\"".formatted(workloadsFile, name));
+                  figuresFile,
+                  i + 1,
+                  "workload must be in %s, got \"%s\"".formatted(workloadsFile, name));
             }
             plans.computeIfAbsent(name, of -> plan(tasks.get(of), bundle, cost, towers));
           }

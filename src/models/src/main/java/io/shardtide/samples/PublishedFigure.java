@@ -10,12 +10,12 @@ import java.util.OptionalDouble;
 
 /**
  * A figure that somebody measured and published, and which predictions it is compared with: the sum
- * of those of some workloads, less that of others. Differences cancel what is not predicted, such as
- * the dense part of a step.
+ * of those of some workloads, less that of others. Differences cancel what is not predicted, such
+ * as the dense part of a step.
  *
  * @param what what was measured
- * @param quantity of the plans of the workloads: {@code step}, in milliseconds, or {@code memory} of
- *     the device that has most, in GB (10^9 bytes); any other if nothing is compared
+ * @param quantity of the plans of the workloads: {@code step}, in milliseconds, or {@code memory}
+ *     of the device that has most, in GB (10^9 bytes); any other if nothing is compared
  * @param measured the figure; empty if only the order is known, plus above minus
  * @param tolerance largest error, as a share of the figure; empty if only the order must be right
  * @param plus names of workloads; empty if nothing is compared
@@ -54,8 +54,8 @@ public record PublishedFigure(
           "");
 
   /**
-   * @throws IllegalArgumentException if a figure that is compared has an unknown quantity, or one of
-   *     its numbers is not positive
+   * @throws IllegalArgumentException if a figure that is compared has an unknown quantity, or one
+   *     of its numbers is not positive
    */
   public PublishedFigure {
     plus = List.copyOf(plus);
@@ -84,10 +84,13 @@ public record PublishedFigure(
   public static List<PublishedFigure> read(Path file) throws IOException {
     List<PublishedFigure> figures = new ArrayList<>();
     TextFiles.readLines(
-        file, line -> figures.add(JsonRecords.read(PublishedFigure.class, JsonRecords.parse(line))));
+        file,
+        line -> figures.add(JsonRecords.read(PublishedFigure.class, JsonRecords.parse(line))));
     if (figures.isEmpty()) {
       throw new MalformedFileException(
-          file, 0, "no figures; expected lines of the form {\"what\":\"..\",\"quantity\":\"..\",..}");
+          file,
+          0,
+          "no figures; expected lines of the form {\"what\":\"..\",\"quantity\":\"..\",..}");
     }
     return figures;
   }
