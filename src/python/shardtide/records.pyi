@@ -34,6 +34,9 @@ class TableSpec(TypedDict):
     idWeights: NotRequired[None | str]
     kernel: NotRequired[TableKernel]
     storage: NotRequired[None | HashedStorage]
+    distinctShare: NotRequired[list[DistinctShare]]
+    deduplicated: NotRequired[None | bool]
+    rowSpread: NotRequired[list[RowSpread]]
 
 class TableConstraints(TypedDict):
     kinds: NotRequired[list[str]]
@@ -62,6 +65,14 @@ class HashedStorage(TypedDict):
     eviction: NotRequired[str]
     hitShares: NotRequired[list[float]]
     resizeReason: NotRequired[None | str]
+
+class DistinctShare(TypedDict):
+    samples: int
+    share: float
+
+class RowSpread(TypedDict):
+    order: str
+    shares: list[float]
 
 class TableDropped(TypedDict):
     name: str
@@ -132,6 +143,7 @@ class TablePredicted(TypedDict):
     splits: NotRequired[list[SplitPredicted]]
     byUse: NotRequired[list[UsePredicted]]
     byGroups: NotRequired[list[GroupPredicted]]
+    deduplicated: NotRequired[None | TablePredicted]
 
 class OutOfRange(TypedDict):
     subject: str
@@ -199,6 +211,8 @@ class ShardingPlan(TypedDict):
     createdAt: datetime.datetime
     codecs: NotRequired[list[CollectiveCodec]]
     kernels: NotRequired[list[PlannedKernel]]
+    deduplications: NotRequired[list[Deduplication]]
+    hotOwners: NotRequired[list[HotOwner]]
 
 class SearchSettings(TypedDict):
     evaluationsPerTable: int
@@ -226,6 +240,8 @@ class Shard(TypedDict):
     rows: int
     device: int
     cacheShare: NotRequired[None | float]
+    deduplicated: NotRequired[bool]
+    rowOrder: NotRequired[None | str]
 
 class Replication(TypedDict):
     groups: int
@@ -284,6 +300,16 @@ class PlannedKernel(TypedDict):
     table: str
     kernel: TableKernel
     enforceHbm: NotRequired[bool]
+
+class Deduplication(TypedDict):
+    table: str
+    distinctShare: float
+    savedMs: float
+
+class HotOwner(TypedDict):
+    table: str
+    device: int
+    factor: float
 
 class PlanStatus(TypedDict):
     workloadId: str
