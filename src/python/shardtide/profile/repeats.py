@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SIZES = tuple(4**power for power in range(1, 9))
 
 # Of so many samples the first ones are measured: sorting the ids of all takes longer than counting them.
-PERIOD = 16 * SIZES[-1]
+PERIOD = 32 * SIZES[-1]
 
 # Bytes of memory for a lookup of a run: its key, and others while keys are sorted and compared.
 BYTES_PER_LOOKUP = 128
@@ -43,7 +43,7 @@ class DistinctShare(NamedTuple):
 class Repeats:
     """Counts the distinct ids of runs of 4, 16, ..., 65,536 consecutive samples of a stream.
 
-    Of each 2^20 samples, the first 65,536 are divided into runs of each size. If their lookups need more than the
+    Of each 2^21 samples, the first 65,536 are divided into runs of each size. If their lookups need more than the
     memory, only the first 16,384 are from then on, and so forth. How a stream is divided into parts changes nothing.
     Ids are told apart by 48 bits of a hash.
     """
@@ -52,7 +52,7 @@ class Repeats:
         self._most = memory_bytes // BYTES_PER_LOOKUP
         self._longest = SIZES[-1]
         self._samples = 0
-        # Of lookups that are not counted yet, 48 bits of the id's hash, and 16 of the sample's place among 2^20.
+        # Of lookups that are not counted yet, 48 bits of the id's hash, and 16 of the sample's place among 2^21.
         self._waiting: list[UInt64s] = []
         # Runs, lookups and distinct ids by size.
         self._sums = np.zeros((3, len(SIZES)), np.int64)
