@@ -387,7 +387,7 @@ public final class PlanBound {
             hypothesis);
     int scopes = list.scopes();
     double least = hypothesis;
-    for (int used = 1; used < Scopes.SETS; used++) {
+    for (int used = 0; used < Scopes.SETS; used++) {
       double[] sums = new double[prices.size()];
       if ((used & scopes) != used || !sum(sums, leastPrices, used)) {
         continue;
@@ -422,7 +422,8 @@ public final class PlanBound {
   }
 
   private static double least(double[] leastPrices, int table, int used) {
-    double least = Double.POSITIVE_INFINITY;
+    // Tables without lookups need no scope.
+    double least = leastPrices[table * Scopes.SETS];
     for (int of = used; of > 0; of = (of - 1) & used) {
       least = Math.min(least, leastPrices[table * Scopes.SETS + of]);
     }
