@@ -11,12 +11,14 @@ import io.shardtide.plan.CacheMisses;
 import io.shardtide.plan.CollectiveCodec;
 import io.shardtide.plan.CostPart;
 import io.shardtide.plan.CostQuantity;
+import io.shardtide.plan.Deduplication;
 import io.shardtide.plan.DeviceCost;
 import io.shardtide.plan.DeviceSpeed;
 import io.shardtide.plan.DeviceSpeeds;
 import io.shardtide.plan.Effort;
 import io.shardtide.plan.ExpectedTime;
 import io.shardtide.plan.Explanation;
+import io.shardtide.plan.HotOwner;
 import io.shardtide.plan.InfeasibleWorkload;
 import io.shardtide.plan.Insight;
 import io.shardtide.plan.MeasuredCollective;
@@ -60,6 +62,7 @@ import io.shardtide.workload.Optimizer;
 import io.shardtide.workload.OutputType;
 import io.shardtide.workload.RejectedEvent;
 import io.shardtide.workload.RejectionReason;
+import io.shardtide.workload.RowOrder;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableConstraints;
@@ -203,7 +206,7 @@ public final class Samples {
                 2,
                 List.of(
                     new CacheMisses(
-                        "a", 0.125, UseKnowledge.REUSE_HISTOGRAM, OptionalDouble.of(0.25)))),
+                        "a", 0.125, UseKnowledge.REUSE_HISTOGRAM, OptionalDouble.empty()))),
             new PlanMoves(
                 List.of(new Transfer(new Overlap("a", new Region(0, 4, 0, 10), 0, 1), 160)),
                 List.of(
@@ -221,6 +224,51 @@ public final class Samples {
         Optional.of(CacheAlgorithm.LFU),
         Optional.of(OutputType.BF16),
         Optional.of(false));
+  }
+
+  /**
+   * Returns a plan with distinct ids, an order of rows, a hot owner and a cache that is too small.
+   */
+  public static ShardingPlan withRepeats(ShardingPlan plan) {
+    PlanPrediction of = plan.prediction();
+    Insight insight = of.insight();
+    return new ShardingPlan(
+            "",
+            plan.origin(),
+            plan.reason(),
+            plan.shards().stream()
+                .map(
+                    s ->
+                        new Shard(
+                            s.table(),
+                            s.region(),
+                            s.device(),
+                            s.kind(),
+                            s.cacheShare(),
+                            true,
+                            Optional.of(RowOrder.ROUND_ROBIN)))
+                .toList(),
+            plan.replication(),
+            plan.codecs(),
+            plan.kernels(),
+            new PlanPrediction(
+                of.deviceCosts(),
+                of.predictedMs(),
+                new Insight(
+                    insight.lowerBoundMs(),
+                    insight.uncertaintyMs(),
+                    insight.bottleneck(),
+                    insight.explanations(),
+                    List.of(new Deduplication("a", 0.25, 1.5))),
+                of.outOfRange(),
+                of.outOfRangeCount(),
+                List.of(
+                    new CacheMisses(
+                        "a", 0.125, UseKnowledge.REUSE_HISTOGRAM, OptionalDouble.of(0.25))),
+                List.of(new HotOwner("a", 1, 2.5))),
+            plan.transition(),
+            plan.run())
+        .identified();
   }
 
   /** Returns a plan with other codecs, and with the id that follows. */

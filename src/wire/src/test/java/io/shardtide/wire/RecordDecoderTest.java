@@ -371,6 +371,13 @@ class RecordDecoderTest {
     }
     encoder.flush();
     out.write(storage);
+    // No distinct shares, nothing decided of deduplication, no spread.
+    encoder.writeArrayStart();
+    encoder.writeArrayEnd();
+    encoder.writeIndex(0);
+    encoder.writeNull();
+    encoder.writeArrayStart();
+    encoder.writeArrayEnd();
     encoder.writeArrayEnd();
     encoder.flush();
     return out.toByteArray();

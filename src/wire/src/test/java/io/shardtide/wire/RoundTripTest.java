@@ -52,6 +52,7 @@ import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.ClusterSpecBuilder;
 import io.shardtide.workload.CommCodec;
 import io.shardtide.workload.Direction;
+import io.shardtide.workload.DistinctShare;
 import io.shardtide.workload.Eviction;
 import io.shardtide.workload.GroupLayout;
 import io.shardtide.workload.HashedStorage;
@@ -59,6 +60,8 @@ import io.shardtide.workload.HashedStorageBuilder;
 import io.shardtide.workload.OutputType;
 import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.ReplicaGroups;
+import io.shardtide.workload.RowOrder;
+import io.shardtide.workload.RowSpread;
 import io.shardtide.workload.ShardKind;
 import io.shardtide.workload.ShardScope;
 import io.shardtide.workload.TableConstraints;
@@ -99,6 +102,15 @@ class RoundTripTest {
     return Stream.of(
         Arguments.of(Codec.WORKLOAD_CHANGE, Samples.change()),
         Arguments.of(Codec.SHARDING_PLAN, Samples.plan()),
+        Arguments.of(Codec.SHARDING_PLAN, Samples.withRepeats(Samples.plan())),
+        Arguments.of(
+            Codec.TABLE_SPEC,
+            TableSpecBuilder.builder(Samples.table())
+                .pooled(false)
+                .distinctShare(List.of(new DistinctShare(512, 0.0625)))
+                .deduplicated(Optional.of(true))
+                .rowSpread(List.of(new RowSpread(RowOrder.HASHED, List.of(0.25, 0.75))))
+                .build()),
         Arguments.of(
             Codec.SHARDING_PLAN,
             Samples.withKernels(
@@ -398,7 +410,7 @@ class RoundTripTest {
         TablePredictionMapping.toAvro(new VersionedPrediction(predictionOfSplits(), 12));
     avro.setFloats(avro.getFloats().slice(0, avro.getFloats().remaining() - 4));
     assertThatThrownBy(() -> TablePredictionMapping.fromAvro(avro))
-        .hasMessageStartingWith("bytes of 19 arrays of floats must be a multiple of 76, got ");
+        .hasMessageStartingWith("bytes of 22 arrays of floats must be a multiple of 88, got ");
   }
 
   private static TablePrediction predictionOfSplits() {
