@@ -35,7 +35,7 @@ final class AllToAllCosts {
   /** By load of all together: by level of the largest node, by largest load. */
   private final Map<Integer, CostRow[][]> totals = new HashMap<>();
 
-  private long costs;
+  long costs;
   private int latestTotal = -1;
   private CostRow[][] latest = {};
 
@@ -141,11 +141,6 @@ final class AllToAllCosts {
               new AllToAllLoad(members, maxUnits * bytesPerUnit, mean * bytesPerUnit, nodeLevel));
     }
     return rows[maxUnits];
-  }
-
-  /** Returns how many costs are remembered. */
-  long remembered() {
-    return costs;
   }
 
   /** Returns one member's all-to-all in milliseconds; see {@link #row}. */

@@ -58,7 +58,7 @@ final class Annealing {
   private static final ShardScope[] SCOPES = ShardScope.values();
 
   private final State state;
-  private final Objective objective;
+  final Objective objective;
   private final SearchWork work;
   private final SeededRandom random;
   private final Proposals proposals;
@@ -104,7 +104,7 @@ final class Annealing {
 
   /** Makes the plan of now the best one. */
   private void restart() {
-    bestMs = objective.costMs();
+    bestMs = objective.costMs;
     homeMs = bestMs;
     takeBest();
     log.clear();
@@ -125,10 +125,6 @@ final class Annealing {
       homeMs = bestMs;
     }
     return state;
-  }
-
-  Objective objective() {
-    return objective;
   }
 
   /** Returns the cost of the best plan found, in milliseconds. */
@@ -270,7 +266,7 @@ final class Annealing {
   private void apply() {
     log.record(state, move);
     objective.apply(move);
-    if (objective.costMs() < bestMs) {
+    if (objective.costMs < bestMs) {
       // What it costs when the search ends here: then a larger budget ends with nothing worse.
       double ms = objective.costOfLoadsMs();
       if (ms < bestMs) {
@@ -282,7 +278,7 @@ final class Annealing {
   }
 
   private void cool(double from, long count, long evaluations) {
-    double scale = objective.costMs();
+    double scale = objective.costMs;
     double factor = StrictMath.pow(COLD / from, 1.0 / STEPS);
     double temperature = from * scale;
     long step = Math.max(1, count / STEPS);
@@ -301,8 +297,8 @@ final class Annealing {
       if (!isMove) {
         continue;
       }
-      double limit = objective.score() + temperature * random.exponential();
-      work.moved();
+      double limit = objective.score + temperature * random.exponential();
+      work.moves++;
       if (objective.evaluate(move, limit, mostUnits) <= limit) {
         apply();
       }
@@ -322,13 +318,13 @@ final class Annealing {
     } else if (mostWorse > 0) {
       objective.setMinMaxUnits(0);
       double limit = homeMs * (1 + mostWorse * random.exponential());
-      to = objective.costMs() <= limit ? log.position() : 0;
+      to = objective.costMs <= limit ? log.position() : 0;
     }
     log.undo(state, to);
     log.clear();
     objective.clearMinMaxUnits();
     objective.refresh();
-    homeMs = objective.costMs();
+    homeMs = objective.costMs;
     // Among larger loads a plan that is the best without them may have looked worse.
     if (isBestNew || homeMs < bestMs) {
       bestMs = Math.min(bestMs, homeMs);

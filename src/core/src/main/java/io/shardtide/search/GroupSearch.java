@@ -55,9 +55,6 @@ public final class GroupSearch {
       Comparator.comparing((SearchResult.NotFound failure) -> failure.shortfall().bytesShort() == 0)
           .thenComparingLong(failure -> failure.shortfall().bytesShort());
 
-  private static final Comparator<TableSpec> LARGEST =
-      Comparator.comparingLong((TableSpec table) -> -table.bytes()).thenComparing(TableSpec::name);
-
   private final GroupedProblem problem;
   private final SearchSettings settings;
   private long evaluations;
@@ -142,7 +139,7 @@ public final class GroupSearch {
               0,
               true,
               hashed.stream()
-                  .sorted(LARGEST)
+                  .sorted(Feasibility.LARGEST_FIRST)
                   .map(table -> new Shortfall.TableBytes(table.name(), table.bytes()))
                   .toList(),
               "Replica groups of a workload with hashed tables must be 1, since each copy would store other ids; got %s and table %s"
@@ -158,7 +155,7 @@ public final class GroupSearch {
       return LocalSearch.search(problem.inGroup(groupings.get(0)), settings);
     }
     ReplicaGroups running = problem.running().groups();
-    if (problem.keepsGroups() && problem.runs(running) && groupings.contains(running)) {
+    if (problem.keepsGroups() && !problem.running().isEmpty() && groupings.contains(running)) {
       SearchResult result = LocalSearch.search(problem.inGroup(running), settings);
       if (result instanceof SearchResult.Found) {
         return result;

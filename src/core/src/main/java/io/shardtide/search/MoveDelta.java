@@ -57,8 +57,8 @@ final class MoveDelta {
     parts = new int[devices];
     indexOf = new int[devices];
     stampOf = new int[devices];
-    unitsOfNode = new int[places.nodes()];
-    collectives = new Communication.Loads(places.nodes());
+    unitsOfNode = new int[places.nodes];
+    collectives = new Communication.Loads(places.nodes);
   }
 
   /** Returns whether the move changes a device. */
@@ -148,7 +148,10 @@ final class MoveDelta {
 
   private void add(Way way, int place, int sign) {
     if (edits == edit.length) {
-      grow();
+      int size = 2 * edits;
+      edit = Arrays.copyOf(edit, size);
+      editPlace = Arrays.copyOf(editPlace, size);
+      editSign = Arrays.copyOf(editSign, size);
     }
     edit[edits] = way;
     editPlace[edits] = place;
@@ -168,17 +171,10 @@ final class MoveDelta {
         parts[i] = 0;
       }
       units[i] += sign * way.units;
-      unitsOfNode[places.nodeOf(d)] += sign * way.units;
+      unitsOfNode[places.nodeOf[d]] += sign * way.units;
       Tiers.add(bytes[i], way.load.memory(), sign);
       parts[i] += sign;
     }
-  }
-
-  private void grow() {
-    int size = 2 * edits;
-    edit = Arrays.copyOf(edit, size);
-    editPlace = Arrays.copyOf(editPlace, size);
-    editSign = Arrays.copyOf(editSign, size);
   }
 
   /**

@@ -32,7 +32,7 @@ final class MovePrice {
   private final ReplicaGroups groups;
 
   /** The price of each table as it was applied last. */
-  private final double[] ofTable;
+  final double[] ofTable;
 
   private double ms;
 
@@ -61,11 +61,6 @@ final class MovePrice {
   /** Returns the price of all moves, in milliseconds a step. */
   double ms() {
     return ms;
-  }
-
-  /** Returns the price of a table's moves, in milliseconds a step. */
-  double ms(int table) {
-    return ofTable[table];
   }
 
   /** Recomputes the price from a state. */

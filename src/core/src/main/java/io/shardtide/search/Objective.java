@@ -50,8 +50,8 @@ final class Objective {
   private double startSquares;
   private double unitSquares;
   private double slopeOfUnits;
-  private double costMs;
-  private double score;
+  double costMs;
+  double score;
 
   // Of the move that was evaluated last.
   private final MoveDelta delta;
@@ -61,7 +61,7 @@ final class Objective {
   private final Communication.Loads loads;
   private Communication.Terms movedTerms;
   private boolean isSame;
-  private double movedCostMs;
+  double movedCostMs;
   double movedScore;
 
   /**
@@ -112,28 +112,13 @@ final class Objective {
     sum = new double[sumSize];
     movedGroupMs = new double[devices * launchGroups];
     movedComputeMs = new double[devices];
-    loads = new Communication.Loads(places.nodes());
+    loads = new Communication.Loads(places.nodes);
     refresh();
-  }
-
-  /** Returns the predicted cost of a step plus the prices, in milliseconds a step. */
-  double costMs() {
-    return costMs;
   }
 
   /** Returns the price of moves, in milliseconds a step. */
   double moveMs() {
     return movePrice.ms();
-  }
-
-  /** Returns what the search minimizes: the cost and its tie breaker. */
-  double score() {
-    return score;
-  }
-
-  /** Returns {@link #costMs} after the move that was evaluated last. */
-  double movedCostMs() {
-    return movedCostMs;
   }
 
   double computeMs(int device) {
@@ -225,11 +210,11 @@ final class Objective {
 
   /** Returns the level of the node with the largest load, after the move or before it. */
   private int level(int totalUnits, boolean isAfterMove) {
-    if (places.nodes() == 1) {
+    if (places.nodes == 1) {
       return AllToAllLoad.LEVELS;
     }
     double largest = 0;
-    for (int node = 0; node < places.nodes(); node++) {
+    for (int node = 0; node < places.nodes; node++) {
       int ofNode = state.unitsOfNode[node] + (isAfterMove ? delta.unitsOfNode[node] : 0);
       largest = Math.max(largest, (double) ofNode / places.size(places.ofNode(node)));
     }
@@ -237,11 +222,11 @@ final class Objective {
   }
 
   private double startMs(Communication.Terms of, int d, int ofUnits, double compute) {
-    return compute + commFactor[d] * of.backward.ms(places.nodeOf(d), ofUnits);
+    return compute + commFactor[d] * of.backward.ms(places.nodeOf[d], ofUnits);
   }
 
   private double forwardMs(Communication.Terms of, int d, int ofUnits) {
-    return commFactor[d] * of.forward.ms(places.nodeOf(d), ofUnits);
+    return commFactor[d] * of.forward.ms(places.nodeOf[d], ofUnits);
   }
 
   private void refreshDevice(int d) {

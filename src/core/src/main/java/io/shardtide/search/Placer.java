@@ -137,8 +137,8 @@ final class Placer {
     Way[][] of = new Way[tables.size()][];
     Arrays.setAll(of, allowed);
     int units = 0;
-    for (Way[] ofTable : of) {
-      units += mostUnits(ofTable);
+    for (Way[] ofTable : of) { // A way on all devices has no load of any.
+      units += Arrays.stream(ofTable).mapToInt(way -> way.units * way.parts).max().orElse(0);
     }
     double maxUnits = cap * Math.max(1, units) / cluster.devices();
     double maxMs = grain * targetMs();
@@ -154,15 +154,6 @@ final class Placer {
       }
     }
     return false;
-  }
-
-  /** Returns the all-to-all load of a table on devices, 0 if it is on all. */
-  private static int mostUnits(Way[] of) {
-    int most = 0;
-    for (Way way : of) {
-      most = Math.max(most, way.units * way.parts);
-    }
-    return most;
   }
 
   /**
@@ -380,7 +371,7 @@ final class Placer {
     }
     System.arraycopy(state.sums, device * sum.length, sum, 0, sum.length);
     return slowdowns.computeMs(device, evaluator.computeMs(sum))
-        + slowdowns.communicationMs(device, ways.msPerUnit() * state.units[device]);
+        + slowdowns.communicationMs(device, ways.msPerUnit * state.units[device]);
   }
 
   /**
@@ -421,7 +412,7 @@ final class Placer {
     Places places = state.places;
     return !way.isInOneNode
         || state.count(way.table) == 0
-        || places.nodeOf(state.place(way.table, 0)) == places.nodeOf(place);
+        || places.nodeOf[state.place(way.table, 0)] == places.nodeOf[place];
   }
 
   /** Takes a table's parts away and shards it in the first way that finds room. */
@@ -433,7 +424,7 @@ final class Placer {
   /** Shards a table in one way, at the places with the most room; false if one lacks it. */
   private boolean placeAt(State state, Way way) {
     Places places = state.places;
-    for (int range = 0; range < (way.isInOneNode ? places.nodes() : 1); range++) {
+    for (int range = 0; range < (way.isInOneNode ? places.nodes : 1); range++) {
       int node = places.ofNode(range);
       int first = way.isInOneNode ? places.first(node) : places.firstOf(way.scope);
       int end = way.isInOneNode ? places.end(node) : first + places.countOf(way.scope);

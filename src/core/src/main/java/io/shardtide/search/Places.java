@@ -12,8 +12,8 @@ import java.util.Map;
  * copies. The devices of a place are consecutive.
  */
 final class Places {
-  private final int devices;
-  private final int nodes;
+  final int devices;
+  final int nodes;
 
   /** The first place of each scope, how many there are, and the most devices of one. */
   private record Range(int first, int count, int size) {}
@@ -55,14 +55,6 @@ final class Places {
     Arrays.setAll(nodeOf, device -> of(ShardScope.NODE, device) - firstNode);
   }
 
-  int devices() {
-    return devices;
-  }
-
-  int nodes() {
-    return nodes;
-  }
-
   /** Returns the number of places. */
   int count() {
     return scope.length;
@@ -86,11 +78,6 @@ final class Places {
   /** Returns what is at a place. */
   ShardScope scope(int place) {
     return scope[place];
-  }
-
-  /** Returns the node of a device. */
-  int nodeOf(int device) {
-    return nodeOf[device];
   }
 
   /** Returns the node of a place of {@link ShardScope#NODE}. */

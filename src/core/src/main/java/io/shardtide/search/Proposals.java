@@ -42,7 +42,6 @@ final class Proposals {
   private final Communication communication;
   private final SeededRandom random;
   private final Places places;
-  private final int[] cacheable;
 
   /** Places that the way has already which is being placed: those with the stamp of now. */
   private final int[] takenStamp;
@@ -71,7 +70,6 @@ final class Proposals {
     this.random = random;
     this.isRepair = isRepair;
     places = state.places;
-    cacheable = ways.cacheable;
     takenStamp = new int[places.count()];
     otherWayEvery = Math.max(OTHER_WAY_EVERY, state.devices / 2);
     choices =
@@ -86,13 +84,13 @@ final class Proposals {
     if (random.below(otherWayEvery) == 0) {
       return proposeOtherWay(move);
     }
-    if (cacheable.length > 0 && random.below(CACHE_EVERY) == 0) {
+    if (ways.cacheable.length > 0 && random.below(CACHE_EVERY) == 0) {
       return proposeCache(move);
     }
     if (choices.length > 0 && random.below(COLLECTIVE_EVERY) == 0) {
       return proposeCollective(move);
     }
-    if (places.nodes() > 1 && random.below(NODE_EVERY) == 0) {
+    if (places.nodes > 1 && random.below(NODE_EVERY) == 0) {
       return proposeNode(move);
     }
     return proposeParts(move);
@@ -152,7 +150,7 @@ final class Proposals {
         !state.isAt(table, to)
             && (!state.way(table).isInOneNode
                 || state.count(table) == 1
-                || places.nodeOf(state.place(table, 0)) == places.nodeOf(to));
+                || places.nodeOf[state.place(table, 0)] == places.nodeOf[to]);
     if (mayMove) {
       move.shift(state, table, part, to);
     }
@@ -173,8 +171,8 @@ final class Proposals {
 
   /** Moves a part that is split over a node to another node, or lets two change places. */
   private boolean proposeNode(Move move) {
-    int from = places.ofNode(places.nodeOf(donor()));
-    int to = places.ofNode(random.below(places.nodes()));
+    int from = places.ofNode(places.nodeOf[donor()]);
+    int to = places.ofNode(random.below(places.nodes));
     int count = state.countAt(from);
     if (to == from || count == 0) {
       return false;
@@ -246,7 +244,7 @@ final class Proposals {
       }
       takenStamp[place] = stamp;
       if (i == 0 && way.scope == ShardScope.DEVICE) {
-        nodeOfFirst = places.nodeOf(place);
+        nodeOfFirst = places.nodeOf[place];
       }
       at[i] = place;
     }
@@ -262,7 +260,7 @@ final class Proposals {
     if (part < state.count(table)) {
       int now = state.place(table, part);
       if (places.scope(now) == way.scope
-          && (!isInNode || places.nodeOf(now) == nodeOfFirst)
+          && (!isInNode || places.nodeOf[now] == nodeOfFirst)
           && takenStamp[now] != stamp
           && hasRoom(table, now, way)) {
         return now;
@@ -326,7 +324,7 @@ final class Proposals {
    * devices: what a byte of cache saves becomes equal everywhere.
    */
   private boolean proposeCache(Move move) {
-    int grown = cacheable[random.below(cacheable.length)];
+    int grown = ways.cacheable[random.below(ways.cacheable.length)];
     int at = state.place(grown, random.below(state.count(grown)));
     int device = places.first(at) + random.below(places.size(at));
     int others = state.countAt(device);
@@ -334,7 +332,7 @@ final class Proposals {
     if (others > 0 && random.below(CACHE_MOVES) > 0) {
       shrunk = state.tableAt(device, random.below(others));
     } else if (random.below(2) == 0) {
-      shrunk = cacheable[random.below(cacheable.length)];
+      shrunk = ways.cacheable[random.below(ways.cacheable.length)];
     }
     return (shrunk == grown || addCache(move, shrunk, false)) && addCache(move, grown, true);
   }

@@ -75,7 +75,7 @@ final class Race {
           least = deserved;
         }
       }
-      long moves = work.moves();
+      long moves = work.moves;
       long before = work.evaluations();
       if (next.hasCooled) {
         next.search.cycle(budget);
@@ -88,7 +88,7 @@ final class Race {
         cooledEvaluations += work.evaluations() - before;
       }
       next.evaluations += 1 + work.evaluations() - before;
-      idle = work.moves() == moves ? idle + 1 : 0;
+      idle = work.moves == moves ? idle + 1 : 0;
     }
     return entrants.stream()
         .map(entrant -> entrant.search)

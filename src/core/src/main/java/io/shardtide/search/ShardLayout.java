@@ -49,7 +49,7 @@ final class ShardLayout {
       TableGroup group, Way way, int[] at, Places places, List<RunningTable.RunningPart> running) {
     TableSpec first = group.tables().get(0).table();
     int[] ordered = order(Arrays.copyOf(at, way.parts), way.part, first.rows(), running);
-    ShardKind kind = group.kind(way.part, places.devices()).orElseThrow();
+    ShardKind kind = group.kind(way.part, places.devices).orElseThrow();
     Map<TableSpec, List<Shard>> shards = new LinkedHashMap<>();
     for (TablePrediction prediction : group.tables()) {
       TableSpec table = prediction.table();

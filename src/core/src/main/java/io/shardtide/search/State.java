@@ -68,7 +68,7 @@ final class State {
     this.sumSize = sumSize;
     this.stepBytes = stepBytes;
     this.memory = memory;
-    devices = places.devices();
+    devices = places.devices;
     way = new Way[tables];
     at = new int[tables][1];
     slot = new int[tables][1];
@@ -78,8 +78,8 @@ final class State {
     countAt = new int[places.count()];
     sums = new double[devices * sumSize];
     units = new int[devices];
-    unitsOfNode = new int[places.nodes()];
-    collectives = new Communication.Loads(places.nodes());
+    unitsOfNode = new int[places.nodes];
+    collectives = new Communication.Loads(places.nodes);
     bytes = new long[Tiers.COUNT][devices];
     Arrays.fill(bytes[Tiers.DEVICE], stepBytes);
     parts = new int[devices];
@@ -215,11 +215,6 @@ final class State {
         shift(of.onAll, places.firstOf(ShardScope.COPIES), 1);
       }
     }
-    append(table, place);
-    shift(of, place, 1);
-  }
-
-  private void append(int table, int place) {
     int i = count[table]++;
     if (i == at[table].length) {
       at[table] = Arrays.copyOf(at[table], 2 * i);
@@ -227,6 +222,7 @@ final class State {
     }
     at[table][i] = place;
     enlist(table, i, place);
+    shift(of, place, 1);
   }
 
   private void enlist(int table, int part, int place) {
@@ -312,7 +308,7 @@ final class State {
     for (int d = places.first(place); d < places.end(place); d++) {
       shift(sums, d * sumSize, of, sign);
       units[d] += sign * of.units;
-      unitsOfNode[places.nodeOf(d)] += sign * of.units;
+      unitsOfNode[places.nodeOf[d]] += sign * of.units;
       Tiers.add(bytes, d, of.load.memory(), sign);
       parts[d] += sign;
     }

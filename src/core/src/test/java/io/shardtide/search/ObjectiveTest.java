@@ -35,7 +35,7 @@ class ObjectiveTest {
     for (int t = 0; t < TABLES.size(); t++) {
       state.add(t, whole(t), t % DEVICES);
     }
-    return search.annealing(state, false).objective();
+    return search.annealing(state, false).objective;
   }
 
   private Move move(int table, int to) {
@@ -48,7 +48,7 @@ class ObjectiveTest {
   @Test
   void a_move_and_its_reverse_restore_every_bit() {
     Objective objective = objective();
-    double cost = objective.costMs();
+    double cost = objective.costMs;
     Random random = new Random(2);
     for (int i = 0; i < 200; i++) {
       int table = random.nextInt(TABLES.size());
@@ -56,13 +56,13 @@ class ObjectiveTest {
       Move move = move(table, to);
       Move back = Move.restoring(state, table);
       double score = objective.evaluate(move);
-      double expected = objective.movedCostMs();
+      double expected = objective.movedCostMs;
       objective.apply(move);
-      assertThat(objective.costMs()).isEqualTo(expected);
-      assertThat(objective.score()).isCloseTo(score, org.assertj.core.data.Offset.offset(1e-9));
+      assertThat(objective.costMs).isEqualTo(expected);
+      assertThat(objective.score).isCloseTo(score, org.assertj.core.data.Offset.offset(1e-9));
       objective.evaluate(back);
       objective.apply(back);
-      assertThat(objective.costMs()).isEqualTo(cost);
+      assertThat(objective.costMs).isEqualTo(cost);
     }
   }
 

@@ -134,7 +134,7 @@ public final class PlanBound {
     bundle = problem.model().bundle();
     cluster = problem.cluster();
     this.list = list;
-    towers = list.towers();
+    towers = list.towers;
     owners = list.owners();
     communication = new CommunicationFloor(cluster, evaluator);
     double[] some = loads();

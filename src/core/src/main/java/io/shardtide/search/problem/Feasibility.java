@@ -30,7 +30,7 @@ public final class Feasibility {
   /** Tables that a message names. */
   private static final int MAX_NAMED = 5;
 
-  private static final Comparator<TableSpec> LARGEST_FIRST =
+  public static final Comparator<TableSpec> LARGEST_FIRST =
       Comparator.comparingLong((TableSpec t) -> -t.bytes()).thenComparing(TableSpec::name);
 
   private Feasibility() {}
