@@ -76,7 +76,7 @@ final class Annealing {
   private Move best;
 
   private int[] bestChosen;
-  private double bestMs;
+  double bestMs;
   private boolean isBestNew;
   private int mostUnits = Integer.MAX_VALUE;
 
@@ -125,16 +125,6 @@ final class Annealing {
       homeMs = bestMs;
     }
     return state;
-  }
-
-  /** Returns the cost of the best plan found, in milliseconds. */
-  double bestMs() {
-    return bestMs;
-  }
-
-  /** Returns the price of the moves from the running plan, in milliseconds a step. */
-  double moveMs() {
-    return objective.moveMs();
   }
 
   /** Cools down once from hot, and returns to the best plan found. */
@@ -201,13 +191,13 @@ final class Annealing {
     }
     for (int kicks = 1 + random.below(2); kicks > 0; kicks--) {
       int d = random.below(8) < 4 ? objective.lastDevice() : proposals.donor();
-      int count = state.countAt(d);
+      int count = state.countAt[d];
       if (count == 0) {
         continue;
       }
-      int i = state.tableAt(d, random.below(count));
-      int j = state.tableAt(d, random.below(count));
-      int table = state.way(j).aloneMs > state.way(i).aloneMs ? j : i;
+      int i = state.tableAt[d][random.below(count)];
+      int j = state.tableAt[d][random.below(count)];
+      int table = state.way[j].aloneMs > state.way[i].aloneMs ? j : i;
       if (proposals.proposeWay(move, table)) {
         applyAnyhow();
       }
@@ -227,8 +217,8 @@ final class Annealing {
       for (int c = 0; c < CANDIDATES; c++) {
         int table = random.below(state.tables());
         Way way = proposals.cheapest(table, scope);
-        if (way != null && state.way(table).scope != scope) {
-          double moreMs = way.workMs - state.way(table).workMs;
+        if (way != null && state.way[table].scope != scope) {
+          double moreMs = way.workMs - state.way[table].workMs;
           if (moreMs < leastMs) {
             best = table;
             leastMs = moreMs;

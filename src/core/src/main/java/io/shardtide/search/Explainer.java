@@ -73,7 +73,7 @@ record Explainer(
   private List<Deduplication> deduplications() {
     List<Deduplication> deduplications = new ArrayList<>();
     for (int t = 0; t < search.tables.size(); t++) {
-      if (state.way(t).option.deduplicated()) {
+      if (state.way[t].option.deduplicated()) {
         Move undone = allRows(t);
         double saved =
             undone == null
@@ -117,7 +117,7 @@ record Explainer(
           switch (action) {
             case SPLIT -> byUnits();
             case MOVE ->
-                state.way(table).scope == ShardScope.NODE
+                state.way[table].scope == ShardScope.NODE
                     ? byComputation(undone, gainMs)
                     : byUnits();
             case KIND -> byComputation(undone, gainMs);
@@ -137,10 +137,10 @@ record Explainer(
 
   /** Returns what a decision saves, computation if that is at least half of its gain. */
   private Cause byComputation(Move undone, double gainMs) {
-    double computeMs = objective.computeMs(objective.lastDevice());
+    double computeMs = objective.computeMs[objective.lastDevice()];
     Move back = Move.restoring(state, undone.table[0]);
     objective.apply(undone);
-    double savedMs = objective.computeMs(objective.lastDevice()) - computeMs;
+    double savedMs = objective.computeMs[objective.lastDevice()] - computeMs;
     apply(back);
     return 2 * savedMs >= gainMs ? Cause.COMPUTATION : Cause.COMMUNICATION;
   }
@@ -168,7 +168,7 @@ record Explainer(
   // Cuts by columns.
 
   private boolean isNewlyCut(int table) {
-    Way way = state.way(table);
+    Way way = state.way[table];
     return way.part.isOnDevice()
         && way.parts > 1
         && search.running.get(table).parts().size() != way.parts;
@@ -176,9 +176,9 @@ record Explainer(
 
   /** Returns a table's shards merged on one of their devices, if one could have them all. */
   private Move whole(int table) {
-    Option option = state.way(table).option.withColumns(search.tables.get(table).columns());
+    Option option = state.way[table].option.withColumns(search.tables.get(table).columns());
     Way whole = search.ways.find(table, option);
-    return whole == null || whole.load.bytes() > state.memory[Tiers.DEVICE][state.place(table, 0)]
+    return whole == null || whole.load.bytes() > state.memory[Tiers.DEVICE][state.at[table][0]]
         ? null
         : inPlace(table, whole);
   }
@@ -190,7 +190,7 @@ record Explainer(
    * the running plan that can be kept.
    */
   private boolean isNewKind(int table) {
-    TablePart part = state.way(table).part;
+    TablePart part = state.way[table].part;
     if (search.tables.get(table).isAlwaysCopied()) {
       return false;
     }
@@ -217,7 +217,7 @@ record Explainer(
    * and is now on single devices goes back to where it was.
    */
   private void explainKind(int table) {
-    boolean goesBack = state.way(table).part.isByColumns();
+    boolean goesBack = state.way[table].part.isByColumns();
     boolean isLost =
         goesBack
             && search.running.get(table).parts().size() < search.running.get(table).partsBefore();
@@ -237,7 +237,9 @@ record Explainer(
     List<Integer> readyFirst =
         IntStream.range(0, state.devices)
             .boxed()
-            .sorted(Comparator.comparingDouble(objective::startMs).thenComparingInt(d -> d))
+            .sorted(
+                Comparator.comparingDouble((Integer d) -> objective.startMs[d])
+                    .thenComparingInt(d -> d))
             .toList();
     Move best = null;
     double bestMs = Double.POSITIVE_INFINITY;
@@ -276,7 +278,7 @@ record Explainer(
   // Caches, and rows that all devices have.
 
   private boolean isNewCache(int table) {
-    Way way = state.way(table);
+    Way way = state.way[table];
     return way.isCached()
         && search.running.get(table).parts().stream()
             .limit(1)
@@ -285,7 +287,7 @@ record Explainer(
 
   private Move leastCache(int table) {
     search.ways.of(table);
-    Way least = state.way(table);
+    Way least = state.way[table];
     while (least.lessCache != null) {
       least = least.lessCache;
     }
@@ -293,12 +295,12 @@ record Explainer(
   }
 
   private boolean hasNewRowsOnAll(int table) {
-    Option option = state.way(table).option;
+    Option option = state.way[table].option;
     return !option.hasAllRows() && option.firstRow() != search.running.get(table).firstRow();
   }
 
   private Move allRows(int table) {
-    return inPlace(table, search.ways.find(table, state.way(table).option.withAllRows()));
+    return inPlace(table, search.ways.find(table, state.way[table].option.withAllRows()));
   }
 
   // Moves.
@@ -336,14 +338,14 @@ record Explainer(
   }
 
   private boolean isPlaced(int table, ShardScope scope) {
-    return scope == state.way(table).scope
+    return scope == state.way[table].scope
         && (scope == ShardScope.DEVICE
             || (scope == ShardScope.NODE && isKept(search.running.get(table))));
   }
 
   private int firstDevice(int table, int device) {
-    return state.way(table).scope == ShardScope.NODE && device < state.devices
-        ? state.places.first(state.places.of(ShardScope.NODE, device))
+    return state.way[table].scope == ShardScope.NODE && device < state.devices
+        ? state.places.first[state.places.of(ShardScope.NODE, device)]
         : device;
   }
 
@@ -351,14 +353,14 @@ record Explainer(
   private void explainMove(int table, int from, int to) {
     Move undone = null;
     if (from < state.devices) {
-      ShardScope scope = state.way(table).scope;
+      ShardScope scope = state.way[table].scope;
       int before = state.places.of(scope, from);
       if (state.isAt(table, before)) {
         return; // It follows from the cut, which is explained.
       }
       int now = state.places.of(scope, to);
       int part = 0;
-      while (state.place(table, part) != now) {
+      while (state.at[table][part] != now) {
         part++;
       }
       undone = new Move();
@@ -391,12 +393,12 @@ record Explainer(
       return new Bottleneck(device, Cause.COMMUNICATION, "", 0);
     }
     boolean isComputing =
-        objective.computeMs(device)
-            > objective.startMs(device) - objective.computeMs(device) + objective.forwardMs(device);
+        objective.computeMs[device]
+            > objective.startMs[device] - objective.computeMs[device] + objective.forwardMs[device];
     Cause cause = isComputing ? Cause.COMPUTATION : Cause.COMMUNICATION;
     return new Bottleneck(
         device,
-        hasRoomElsewhere(device, state.way(costliest)) ? cause : Cause.MEMORY,
+        hasRoomElsewhere(device, state.way[costliest]) ? cause : Cause.MEMORY,
         search.tables.get(costliest).name(),
         gain);
   }
@@ -407,10 +409,10 @@ record Explainer(
    */
   private List<Integer> candidates(int place) {
     boolean isDevice = place < state.devices;
-    return IntStream.range(0, state.countAt(place))
-        .mapToObj(i -> state.tableAt(place, i))
+    return IntStream.range(0, state.countAt[place])
+        .mapToObj(i -> state.tableAt[place][i])
         .sorted(
-            Comparator.comparingDouble((Integer t) -> isDevice ? 0 : -state.way(t).aloneMs)
+            Comparator.comparingDouble((Integer t) -> isDevice ? 0 : -state.way[t].aloneMs)
                 .thenComparingInt(t -> t))
         .limit(isDevice ? Long.MAX_VALUE : MAX_SPLIT_CANDIDATES)
         .toList();

@@ -44,12 +44,6 @@ public final class GroupSearch {
    */
   private static final double IMPROVEMENT_PER_DOUBLING = 0.02;
 
-  private static final Comparator<GroupCandidate> MOST_PROMISING =
-      Comparator.comparingDouble((GroupCandidate candidate) -> candidate.lowerBoundMs);
-
-  private static final Comparator<GroupCandidate> CHEAPEST =
-      Comparator.comparingDouble((GroupCandidate candidate) -> candidate.totalMs);
-
   /** Groupings that lack nothing but a kind say least about what would help: they come last. */
   private static final Comparator<SearchResult.NotFound> LEAST_SHORT =
       Comparator.comparing((SearchResult.NotFound failure) -> failure.shortfall().bytesShort() == 0)
@@ -169,7 +163,7 @@ public final class GroupSearch {
         new ArrayList<>(
             groupings.stream()
                 .map(groups -> new GroupCandidate(problem.inGroup(groups)))
-                .sorted(MOST_PROMISING)
+                .sorted(Comparator.comparingDouble(candidate -> candidate.lowerBoundMs))
                 .toList());
     List<GroupCandidate> planned = new ArrayList<>();
     double bestMs = Double.POSITIVE_INFINITY;
@@ -196,7 +190,7 @@ public final class GroupSearch {
       promising.sort(Comparator.comparingDouble(c -> c.expectedMs(IMPROVEMENT_PER_DOUBLING / 2)));
     }
     promising.get(0).advance(1);
-    planned.sort(CHEAPEST);
+    planned.sort(Comparator.comparingDouble(candidate -> candidate.totalMs));
     return explained(planned);
   }
 

@@ -273,7 +273,7 @@ public final class LocalSearch {
     }
     Set<ShardScope> present = EnumSet.noneOf(ShardScope.class);
     if (problem.model().predictsAllKinds()) {
-      IntStream.range(0, tables.size()).forEach(t -> present.add(state.way(t).scope));
+      IntStream.range(0, tables.size()).forEach(t -> present.add(state.way[t].scope));
     } else {
       present.addAll(EnumSet.allOf(ShardScope.class));
     }

@@ -114,11 +114,11 @@ final class MoveDelta {
 
   private void collectTable(Move move, int c) {
     int table = move.table[c];
-    Way before = state.way(table);
+    Way before = state.way[table];
     Way after = move.way[c];
     int[] to = move.places[c];
-    if (before == after && after != null && state.count(table) == after.parts) {
-      int[] from = state.placesOf(table);
+    if (before == after && after != null && state.count[table] == after.parts) {
+      int[] from = state.at[table];
       for (int i = 0; i < after.parts; i++) {
         if (from[i] != to[i]) {
           add(before, from[i], -1);
@@ -127,8 +127,8 @@ final class MoveDelta {
       }
       return;
     }
-    for (int i = 0; i < state.count(table); i++) {
-      add(before, state.place(table, i), -1);
+    for (int i = 0; i < state.count[table]; i++) {
+      add(before, state.at[table][i], -1);
     }
     for (int i = 0; i < move.parts(c); i++) {
       add(after, to[i], 1);
@@ -157,7 +157,7 @@ final class MoveDelta {
     editPlace[edits] = place;
     editSign[edits++] = sign;
     changesSplit |= collectives.add(way, places, place, sign);
-    for (int d = places.first(place); d < places.end(place); d++) {
+    for (int d = places.first[place]; d < places.end[place]; d++) {
       int i;
       if (stampOf[d] == stamp) {
         i = indexOf[d];

@@ -34,7 +34,7 @@ final class MovePrice {
   /** The price of each table as it was applied last. */
   final double[] ofTable;
 
-  private double ms;
+  double ms;
 
   /**
    * @param running the running plan
@@ -58,17 +58,12 @@ final class MovePrice {
     ofTable = new double[tables.size()];
   }
 
-  /** Returns the price of all moves, in milliseconds a step. */
-  double ms() {
-    return ms;
-  }
-
   /** Recomputes the price from a state. */
   void refresh(State state) {
     ms = 0;
     for (int t = 0; t < ofTable.length; t++) {
       if (running.get(t).ran()) {
-        ofTable[t] = price(state.places, t, state.way(t), state.placesOf(t), state.count(t));
+        ofTable[t] = price(state.places, t, state.way[t], state.at[t], state.count[t]);
         ms += ofTable[t];
       }
     }

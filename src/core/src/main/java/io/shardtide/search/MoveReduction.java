@@ -38,17 +38,17 @@ record MoveReduction(State state, Objective objective, State earlier) {
   }
 
   private boolean isChanged(int table) {
-    return state.way(table) != earlier.way(table)
-        || IntStream.range(0, earlier.count(table))
-            .anyMatch(i -> !state.isAt(table, earlier.place(table, i)));
+    return state.way[table] != earlier.way[table]
+        || IntStream.range(0, earlier.count[table])
+            .anyMatch(i -> !state.isAt(table, earlier.at[table][i]));
   }
 
   /** Takes back the first pair that pays: a table, and one that has left a place that it took. */
   private boolean takePairBack(List<Integer> changed) {
     Map<Integer, List<Integer>> left = new HashMap<>();
     for (int table : changed) {
-      for (int i = 0; i < earlier.count(table); i++) {
-        int place = earlier.place(table, i);
+      for (int i = 0; i < earlier.count[table]; i++) {
+        int place = earlier.at[table][i];
         if (!state.isAt(table, place)) {
           left.computeIfAbsent(place, p -> new ArrayList<>()).add(table);
         }
@@ -56,8 +56,8 @@ record MoveReduction(State state, Objective objective, State earlier) {
     }
     for (int table : changed) {
       SortedSet<Integer> others = new TreeSet<>();
-      for (int i = 0; i < state.count(table); i++) {
-        int place = state.place(table, i);
+      for (int i = 0; i < state.count[table]; i++) {
+        int place = state.at[table][i];
         if (!earlier.isAt(table, place)) {
           others.addAll(left.getOrDefault(place, List.of()));
         }

@@ -26,7 +26,7 @@ final class Objective {
   final State state;
   private final CostEvaluator evaluator;
   private final Communication communication;
-  private final MovePrice movePrice;
+  final MovePrice movePrice;
   private final SynchronizationPrice synchronization;
   private final Consumer<Objective> afterMove;
   private final Places places;
@@ -38,9 +38,9 @@ final class Objective {
   private final double[] commFactor;
 
   private final double[] groupMs;
-  private final double[] computeMs;
-  private final double[] startMs;
-  private final double[] forwardMs;
+  final double[] computeMs;
+  final double[] startMs;
+  final double[] forwardMs;
   private final double[] units;
   private final LargestThree latestStart;
   private final LargestThree longestForward;
@@ -114,28 +114,6 @@ final class Objective {
     movedComputeMs = new double[devices];
     loads = new Communication.Loads(places.nodes);
     refresh();
-  }
-
-  /** Returns the price of moves, in milliseconds a step. */
-  double moveMs() {
-    return movePrice.ms();
-  }
-
-  double computeMs(int device) {
-    return computeMs[device];
-  }
-
-  /**
-   * Returns when a device is ready for the forward all-to-all: its computation plus its backward
-   * communication, in milliseconds.
-   */
-  double startMs(int device) {
-    return startMs[device];
-  }
-
-  /** Returns the forward communication of a device in milliseconds, idle time not included. */
-  double forwardMs(int device) {
-    return forwardMs[device];
   }
 
   /** Returns the largest all-to-all load of any device, in units. */
@@ -256,8 +234,8 @@ final class Objective {
     costMs =
         latestStart.largestBut(-1, -1)
             + longestForward.largestBut(-1, -1)
-            + movePrice.ms()
-            + synchronization.ms();
+            + movePrice.ms
+            + synchronization.ms;
     slopeOfUnits = tieBreaker.ofUnits(unitSquares);
     score = costMs + (tieBreaker.ofCosts(startSquares) + slopeOfUnits);
   }
@@ -294,9 +272,9 @@ final class Objective {
 
   private double evaluateCollected(Move move, double limit) {
     double prices =
-        movePrice.ms()
+        movePrice.ms
             + movePrice.change(state, move)
-            + synchronization.ms()
+            + synchronization.ms
             + synchronization.change(state, delta);
     computeTerms(move);
     Communication.Terms after = isSame ? terms : movedTerms;

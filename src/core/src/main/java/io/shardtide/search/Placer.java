@@ -308,7 +308,7 @@ final class Placer {
         continue;
       }
       // Some parts may be kept: the missing ones get the same way.
-      Way way = state.way(t);
+      Way way = state.way[t];
       if (way == null) {
         if (ways.of(t).length == 0) {
           return false;
@@ -321,7 +321,7 @@ final class Placer {
         }
         continue;
       }
-      for (int i = state.count(t); i < way.parts; i++) {
+      for (int i = state.count[t]; i < way.parts; i++) {
         waiting.add(way);
       }
     }
@@ -335,7 +335,7 @@ final class Placer {
       }
       int device = best(state, part, 0, loadMs);
       if (device >= 0) {
-        boolean isAlone = part.onAll == null || state.count(table) > 0;
+        boolean isAlone = part.onAll == null || state.count[table] > 0;
         state.add(table, part, device);
         if (isAlone) {
           loadMs[device] = loadMs(state, device);
@@ -397,7 +397,7 @@ final class Placer {
     // A part takes room from its own place only, or as much from all.
     double[] values = new double[end - first];
     Arrays.setAll(values, i -> value.applyAsDouble(first + i));
-    for (int i = state.count(way.table); i < way.parts; i++) {
+    for (int i = state.count[way.table]; i < way.parts; i++) {
       int place = best(state, way, first, values);
       if (place < 0) {
         return false;
@@ -411,8 +411,8 @@ final class Placer {
   private boolean isInNode(State state, Way way, int place) {
     Places places = state.places;
     return !way.isInOneNode
-        || state.count(way.table) == 0
-        || places.nodeOf[state.place(way.table, 0)] == places.nodeOf[place];
+        || state.count[way.table] == 0
+        || places.nodeOf[state.at[way.table][0]] == places.nodeOf[place];
   }
 
   /** Takes a table's parts away and shards it in the first way that finds room. */
@@ -426,9 +426,9 @@ final class Placer {
     Places places = state.places;
     for (int range = 0; range < (way.isInOneNode ? places.nodes : 1); range++) {
       int node = places.ofNode(range);
-      int first = way.isInOneNode ? places.first(node) : places.firstOf(way.scope);
-      int end = way.isInOneNode ? places.end(node) : first + places.countOf(way.scope);
-      if (fill(state, way, first, end, place -> -(double) state.room(places.first(place)))) {
+      int first = way.isInOneNode ? places.first[node] : places.firstOf(way.scope);
+      int end = way.isInOneNode ? places.end[node] : first + places.countOf(way.scope);
+      if (fill(state, way, first, end, place -> -(double) state.room(places.first[place]))) {
         return true;
       }
       state.clear(way.table);
@@ -442,8 +442,8 @@ final class Placer {
     for (int t = 0; t < tables.size(); t++) {
       if (!state.isComplete(t)) {
         TableGroup table = tables.get(t);
-        Way way = state.way(t);
-        int placed = way == null ? 0 : (int) ((long) table.columns() * state.count(t) / way.parts);
+        Way way = state.way[t];
+        int placed = way == null ? 0 : (int) ((long) table.columns() * state.count[t] / way.parts);
         bytes += table.bytes(table.columns() - placed);
       }
     }

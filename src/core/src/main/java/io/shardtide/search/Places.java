@@ -22,10 +22,10 @@ final class Places {
   private final int firstNode;
 
   /** What is at each place, its first device, and the one behind its last. */
-  private final ShardScope[] scope;
+  final ShardScope[] scope;
 
-  private final int[] first;
-  private final int[] end;
+  final int[] first;
+  final int[] end;
 
   /** The node of each device. */
   final int[] nodeOf;
@@ -75,34 +75,19 @@ final class Places {
     return ranges.get(of).count();
   }
 
-  /** Returns what is at a place. */
-  ShardScope scope(int place) {
-    return scope[place];
-  }
-
   /** Returns the node of a place of {@link ShardScope#NODE}. */
   int node(int place) {
     return place - firstNode;
   }
 
-  /** Returns the first device of a place. */
-  int first(int place) {
-    return first[place];
-  }
-
-  /** Returns the device behind the last one of a place. */
-  int end(int place) {
-    return end[place];
-  }
-
   /** Returns whether a device is one of a place's. */
   boolean covers(int place, int device) {
-    return first(place) <= device && device < end(place);
+    return first[place] <= device && device < end[place];
   }
 
   /** Returns the number of a place's devices. */
   int size(int place) {
-    return end(place) - first(place);
+    return end[place] - first[place];
   }
 
   /** Returns the place of a running shard. */

@@ -16,9 +16,6 @@ import java.util.stream.IntStream;
  * reshard; where something has to move anyway, the reshard is paid.
  */
 record Repair(LocalSearch search) {
-  private static final Comparator<Annealing> CHEAPEST_FIRST =
-      Comparator.comparingDouble(Annealing::bestMs);
-
   /** Rounds without a gain after which a search ends: more of them gain nothing on average. */
   private static final int MAX_IDLE = 5;
 
@@ -91,8 +88,8 @@ record Repair(LocalSearch search) {
       first.improve(
           waiting, search.work.evaluations() + search.settings.evaluations(waiting.length));
     }
-    double costMs = first.bestMs();
-    double reshardMs = first.moveMs() > 0 ? 0 : search.settings.reshardMsPerStep();
+    double costMs = first.bestMs;
+    double reshardMs = first.objective.movePrice.ms > 0 ? 0 : search.settings.reshardMsPerStep();
     if (search.settings.repairEvaluations() == 0
         || (reshardMs > 0 && costMs - PlanBound.of(search.problem, 0) <= reshardMs)) {
       return state;
@@ -105,9 +102,12 @@ record Repair(LocalSearch search) {
       addWithout(scope, kept, searches, limit);
     }
     improveInTurn(searches, kept, limit);
-    Annealing best = searches.stream().min(CHEAPEST_FIRST).orElseThrow();
+    Annealing best =
+        searches.stream()
+            .min(Comparator.comparingDouble((Annealing search) -> search.bestMs))
+            .orElseThrow();
     leaveOptimum(best, kept, limit);
-    return best.bestMs() + reshardMs < costMs ? best.best() : kept;
+    return best.bestMs + reshardMs < costMs ? best.best() : kept;
   }
 
   /** Improves plans in rounds until the budget is spent, or several rounds have not gained. */
@@ -121,7 +121,7 @@ record Repair(LocalSearch search) {
         if (search.work.evaluations() < limit) {
           next.reduceMoves(kept);
         }
-        bestMs = Math.min(bestMs, next.bestMs());
+        bestMs = Math.min(bestMs, next.bestMs);
       }
       idle = bestMs < before ? 0 : idle + 1;
     }
@@ -134,12 +134,12 @@ record Repair(LocalSearch search) {
   private void leaveOptimum(Annealing best, State kept, long limit) {
     int idle = 0;
     while (idle < MAX_KICKS && !search.work.isSpent(limit)) {
-      double before = best.bestMs();
+      double before = best.bestMs;
       best.cycle(limit);
       if (search.work.evaluations() < limit) {
         best.reduceMoves(kept);
       }
-      idle = best.bestMs() < before ? 0 : idle + 1;
+      idle = best.bestMs < before ? 0 : idle + 1;
     }
   }
 
@@ -153,7 +153,7 @@ record Repair(LocalSearch search) {
         scope == ShardScope.DEVICE
             ? new int[0]
             : IntStream.range(0, search.tables.size())
-                .filter(t -> kept.way(t).scope == scope)
+                .filter(t -> kept.way[t].scope == scope)
                 .toArray();
     for (int table : changed) {
       state.clear(table);

@@ -48,7 +48,7 @@ public final class ScratchSearch {
     }
 
     double bestMs() {
-      return best == null ? Double.POSITIVE_INFINITY : best.bestMs();
+      return best == null ? Double.POSITIVE_INFINITY : best.bestMs;
     }
   }
 

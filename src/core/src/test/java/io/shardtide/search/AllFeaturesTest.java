@@ -368,7 +368,7 @@ class AllFeaturesTest {
         int count = search.places.countOf(way.scope);
         if (way.isInOneNode) {
           int node = search.places.ofNode(search.places.nodeOf[random.nextInt(count)]);
-          first = search.places.first(node);
+          first = search.places.first[node];
           count = search.places.size(node);
         }
         if (count < way.parts) {
@@ -702,7 +702,7 @@ class AllFeaturesTest {
         new MovePrice(
             search.running, search.tables, search.cluster, of, problem.synchronization().groups());
     price.refresh(state);
-    assertThat(search.annealing(state, true).moveMs()).isEqualTo(price.ms());
+    assertThat(search.annealing(state, true).objective.movePrice.ms).isEqualTo(price.ms);
     Map<String, List<Shard>> before = byTable(problem.reusablePlan().shards());
     for (int t = 0; t < search.tables.size(); t++) {
       Set<String> names = new HashSet<>();

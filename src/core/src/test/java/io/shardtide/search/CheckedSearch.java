@@ -40,8 +40,8 @@ final class CheckedSearch {
     checkSame("cost", objective.costMs, fresh.costMs);
     checkSame("score", objective.score, fresh.score);
     for (int d = 0; d < objective.state.devices; d++) {
-      checkSame("start of device " + d, objective.startMs(d), fresh.startMs(d));
-      checkSame("forward communication of device " + d, objective.forwardMs(d), fresh.forwardMs(d));
+      checkSame("start of device " + d, objective.startMs[d], fresh.startMs[d]);
+      checkSame("forward communication of device " + d, objective.forwardMs[d], fresh.forwardMs[d]);
     }
   }
 

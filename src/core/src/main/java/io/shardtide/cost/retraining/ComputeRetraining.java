@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
+import java.util.function.DoubleFunction;
 import java.util.stream.IntStream;
 import org.hipparchus.stat.descriptive.rank.Median;
 import org.hipparchus.stat.descriptive.rank.Percentile;
@@ -119,7 +120,7 @@ final class ComputeRetraining {
 
   /** Devices' costs, linear in the logarithms of their shards' corrections. */
   @SuppressWarnings("ArrayRecordComponent") // Never compared.
-  private record Linearized(Ensemble.Rows rows, double[] targets) {}
+  private record Linearized(DoubleFunction<double[][]> rows, double[] targets) {}
 
   private Linearized linearize(List<MeasuredLoad> all, double[] labels, double[] logs) {
     double[][] slopes = new double[all.size()][];

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.function.DoubleFunction;
 
 /**
  * Fits the members of a correction, each with other knots. Where measurements leave the place of a
@@ -42,12 +43,6 @@ final class Ensemble {
   private final long seed;
   private final BayesianRegression.WeightPrior[] priors;
 
-  /** Functions of each observation for a phase of the knots. */
-  @FunctionalInterface
-  interface Rows {
-    double[][] of(double phase);
-  }
-
   /**
    * @param scales how large a weight is that is no reason, and how likely one is a reason, both
    *     relative to the usual ones
@@ -70,13 +65,21 @@ final class Ensemble {
     return isRecent ? variance : variance / OLD_WEIGHT;
   }
 
-  /** Returns the weights of one member with the phase {@link #CENTER}. */
-  double[] center(Rows rows, double[] targets, double[] variances) {
+  /**
+   * Returns the weights of one member with the phase {@link #CENTER}.
+   *
+   * @param rows functions of each observation for a phase of the knots
+   */
+  double[] center(DoubleFunction<double[][]> rows, double[] targets, double[] variances) {
     return fit(CENTER, rows, targets, variances, new Random(seed)).weights();
   }
 
-  /** Returns the correction. */
-  LogCorrection fit(Rows rows, double[] targets, double[] variances) {
+  /**
+   * Returns the correction.
+   *
+   * @param rows functions of each observation for a phase of the knots
+   */
+  LogCorrection fit(DoubleFunction<double[][]> rows, double[] targets, double[] variances) {
     List<LogCorrection.Member> members = new ArrayList<>();
     Random random = new Random(seed);
     for (int m = 0; m < MEMBERS; m++) {
@@ -86,9 +89,13 @@ final class Ensemble {
   }
 
   private LogCorrection.Member fit(
-      double phase, Rows rows, double[] targets, double[] variances, Random random) {
+      double phase,
+      DoubleFunction<double[][]> rows,
+      double[] targets,
+      double[] variances,
+      Random random) {
     BayesianRegression.Posterior posterior =
-        new BayesianRegression(rows.of(phase), variances, priors).fit(targets, random);
+        new BayesianRegression(rows.apply(phase), variances, priors).fit(targets, random);
     return new LogCorrection.Member(phase, posterior.mean(), posterior.draw());
   }
 }

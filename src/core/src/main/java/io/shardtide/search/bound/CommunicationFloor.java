@@ -8,7 +8,7 @@ import io.shardtide.cost.StepCollectives;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.ShardScope;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -82,8 +82,7 @@ final class CommunicationFloor {
   private static final class Samples {
     final double fewest;
     private final DoubleUnaryOperator ofLoad;
-    private double[] ms = new double[64];
-    private int count;
+    private final List<Double> ms = new ArrayList<>();
     private double next;
 
     Samples(double fewest, DoubleUnaryOperator ofLoad) {
@@ -93,14 +92,10 @@ final class CommunicationFloor {
     }
 
     double ms(int i) {
-      while (count <= i) {
-        if (count == ms.length) {
-          ms = Arrays.copyOf(ms, 2 * count);
-        }
-        ms[count++] = ofLoad.applyAsDouble(next);
-        next *= GRID;
+      for (; ms.size() <= i; next *= GRID) {
+        ms.add(ofLoad.applyAsDouble(next));
       }
-      return ms[i];
+      return ms.get(i);
     }
   }
 

@@ -53,7 +53,19 @@ final class ComputeFloor {
     this(bundle.segmentSize(), towers.size());
     HeadNet net = new HeadNet(bundle);
     for (int group = 0; group < bundle.sumSize() / segmentSize; group++) {
-      add(net, group, towers, owners, isThere, bundle.launches());
+      int at = group * segmentSize;
+      int[] parts =
+          IntStream.range(0, towers.size())
+              .filter(p -> isThere[p])
+              .filter(
+                  p ->
+                      bundle.launches().isEmpty()
+                          || LaunchGroups.isLaunched(towers.get(p), at + net.sums))
+              .toArray();
+      if (parts.length > 0) {
+        LaunchHull.Launch launch = launch(group, bundle.launches());
+        launches.add(new LaunchHull(net, launch, at, parts, towers, owners));
+      }
     }
   }
 
@@ -78,24 +90,6 @@ final class ComputeFloor {
     floor.thresholds = new double[1];
     floor.ratios = new double[] {1};
     return floor;
-  }
-
-  private void add(
-      HeadNet net,
-      int group,
-      List<double[]> towers,
-      int[] owners,
-      boolean[] isThere,
-      Optional<LaunchCosts> costs) {
-    int at = group * segmentSize;
-    int[] parts =
-        IntStream.range(0, towers.size())
-            .filter(p -> isThere[p])
-            .filter(p -> costs.isEmpty() || LaunchGroups.isLaunched(towers.get(p), at + net.sums))
-            .toArray();
-    if (parts.length > 0) {
-      launches.add(new LaunchHull(net, launch(group, costs), at, parts, towers, owners));
-    }
   }
 
   private static LaunchHull.Launch launch(int group, Optional<LaunchCosts> costs) {
