@@ -16,6 +16,8 @@ final class FallbackCounts {
   private final int[] choice;
   private final boolean[] changes;
   private int free;
+
+  /** How many running workloads change. */
   int adjusted;
 
   private FallbackCounts(List<Demand> demands, double[] fair, int nodes, double greatestLoss) {

@@ -17,7 +17,7 @@ import java.util.TreeMap;
 public record CurveRequest(String poolId, String workloadId, Pool type, List<Integer> devices) {
   /** Copies the list. */
   public CurveRequest {
-    Limits.ARGUMENTS.whole("number of nodes of a type", type.nodes().size(), 0, 0);
+    Limits.ARGUMENTS.check(type.nodes().isEmpty(), "nodes of a type", "none", type.nodes().size());
     devices = List.copyOf(devices);
   }
 

@@ -35,7 +35,9 @@ final class AllToAllCosts {
   /** By load of all together: by level of the largest node, by largest load. */
   private final Map<Integer, CostRow[][]> totals = new HashMap<>();
 
+  /** How many costs are remembered. */
   long costs;
+
   private int latestTotal = -1;
   private CostRow[][] latest = {};
 

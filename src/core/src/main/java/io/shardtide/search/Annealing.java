@@ -76,7 +76,10 @@ final class Annealing {
   private Move best;
 
   private int[] bestChosen;
+
+  /** The cost of the best plan found, in milliseconds. */
   double bestMs;
+
   private boolean isBestNew;
   private int mostUnits = Integer.MAX_VALUE;
 

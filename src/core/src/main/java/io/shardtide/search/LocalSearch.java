@@ -109,6 +109,8 @@ public final class LocalSearch {
   private final BiConsumer<LocalSearch, Objective> afterMove;
   private final SeededRandom random;
   final SearchWork work;
+
+  /** The least bytes that a start has left without a device. */
   long unplacedBytes = Long.MAX_VALUE;
 
   /**

@@ -34,6 +34,7 @@ final class MovePrice {
   /** The price of each table as it was applied last. */
   final double[] ofTable;
 
+  /** The price of all moves, in milliseconds a step. */
   double ms;
 
   /**

@@ -39,8 +39,16 @@ final class Objective {
 
   private final double[] groupMs;
   final double[] computeMs;
+
+  /**
+   * When each device is ready for the forward all-to-all: its computation plus its backward
+   * communication, in milliseconds.
+   */
   final double[] startMs;
+
+  /** The forward communication of each device in milliseconds, idle time not included. */
   final double[] forwardMs;
+
   private final double[] units;
   private final LargestThree latestStart;
   private final LargestThree longestForward;
@@ -50,7 +58,11 @@ final class Objective {
   private double startSquares;
   private double unitSquares;
   private double slopeOfUnits;
+
+  /** The predicted cost of a step plus the prices, in milliseconds a step. */
   double costMs;
+
+  /** What the search minimizes: the cost and its tie breaker. */
   double score;
 
   // Of the move that was evaluated last.
@@ -61,7 +73,10 @@ final class Objective {
   private final Communication.Loads loads;
   private Communication.Terms movedTerms;
   private boolean isSame;
+
+  /** {@link #costMs} after the move. */
   double movedCostMs;
+
   double movedScore;
 
   /**

@@ -24,7 +24,7 @@ final class State {
   /** The way of each table; null if it has no part. */
   final Way[] way;
 
-  /** The places of each table's parts, and how many there are. */
+  /** The places of each table's parts, and how many there are: changed by methods of this alone. */
   final int[][] at;
 
   final int[] count;
@@ -36,6 +36,8 @@ final class State {
   final int[][] tableAt;
 
   final int[][] partAt;
+
+  /** How many parts are at each place; of a device, only those with all rows. */
   final int[] countAt;
 
   /** Sums of towers, one device after another. */

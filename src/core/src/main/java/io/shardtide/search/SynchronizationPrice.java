@@ -13,6 +13,8 @@ final class SynchronizationPrice {
   private final boolean isFree;
 
   private long most;
+
+  /** The price of the state, in milliseconds a step. */
   double ms;
 
   SynchronizationPrice(Synchronization synchronization, CostEvaluator evaluator) {

@@ -51,7 +51,10 @@ final class TableWays {
   private final LoadUnits units;
   private final Places places;
   private final List<StepCollective> collectives;
+
+  /** Milliseconds of both all-to-alls for each unit of a device's load. */
   final double msPerUnit;
+
   private final double msPerUnitBetweenNodes;
   private final List<OfTable> ofTables;
 

@@ -21,7 +21,10 @@ final class ChoiceBound {
 
   private final ChoiceProblem problem;
   private final int dimensions;
+
+  /** The least upper bound found. */
   double bound = Double.POSITIVE_INFINITY;
+
   private double[] bestPrices;
 
   /**

@@ -134,13 +134,10 @@ final class CommunicationFloor {
       return AllToAll.NONE;
     }
     double base = Double.POSITIVE_INFINITY;
-    for (int i = 0; i <= MEANS; i++) {
-      double mean = largest * Math.max(LEAST_MEAN, (double) i / MEANS);
-      base = Math.min(base, bothMs(largest, mean) - meanSlope * mean);
-    }
     double own = 0;
     for (int i = 0; i <= MEANS; i++) {
       double mean = largest * Math.max(LEAST_MEAN, (double) i / MEANS);
+      base = Math.min(base, bothMs(largest, mean) - meanSlope * mean);
       for (StepCollective of : candidates(ShardScope.DEVICE, Direction.BACKWARD)) {
         own = Math.max(own, ownMs(of, largest, mean, largest) - ownMs(of, largest, mean, 0));
       }

@@ -396,7 +396,7 @@ public final class PlanBound {
       for (int c = 0; c < sums.length; c++) {
         Prices of = prices.get(c);
         sums[c] +=
-            StepFloor.OTHER_PRICES[of.other()] * floor.constantMs()
+            StepFloor.OTHER_PRICES[of.other()] * floor.constantMs
                 - of.memory() * cluster.usableBytes();
         floor.add(sums[c], of.load(), of.other());
       }
