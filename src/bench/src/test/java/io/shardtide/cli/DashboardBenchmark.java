@@ -116,9 +116,11 @@ class DashboardBenchmark {
                     8,
                     0,
                     new Bottleneck(1, Explanation.Cause.COMPUTATION, "table_000", 0.1),
+                    List.of(),
                     List.of()),
                 List.of(),
                 0,
+                List.of(),
                 List.of()),
             new PlanMoves(List.of(), List.of()),
             new SearchRun(1000, 1.5, Instant.now()))

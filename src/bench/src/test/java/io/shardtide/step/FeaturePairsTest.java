@@ -136,7 +136,7 @@ class FeaturePairsTest {
     final Workloads workloads = Workloads.inMemory();
     final PlanningTables plans;
     final Map<String, AcceptedStatus> accepted = new TreeMap<>();
-    final FeedbackTables feedback = FeedbackTables.inMemory(accepted);
+    final FeedbackTables feedback = Plans.feedbackTables(accepted);
     final WorkloadStep predicting = new WorkloadStep(models);
     final PlanningStep planning;
     final FeedbackStep measuring = new FeedbackStep(model -> false);
@@ -436,7 +436,7 @@ class FeaturePairsTest {
             plan.shards().stream().filter(s -> s.table().equals(table.name())).toList();
         OptionalDouble cacheShare = HotRows.others(shards).get(0).cacheShare();
         assertThat(Sharding.of(table, shards, group).shards(table, group))
-            .extracting(shard -> shard.isCopied() ? shard : shard.withCacheShare(cacheShare))
+            .extracting(shard -> shard.isCopied() ? shard : Plans.cached(shard, cacheShare))
             .isEqualTo(shards);
         assertThat(shards).allMatch(shard -> table.constraints().allows(shard.kind()));
         for (Shard shard : shards) {

@@ -14,6 +14,7 @@ import io.shardtide.plan.Shard;
 import io.shardtide.plan.Sharding;
 import io.shardtide.samples.WorkloadTask;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.Plans;
 import io.shardtide.testing.RandomShardings;
 import io.shardtide.workload.CacheAlgorithm;
 import io.shardtide.workload.ClusterSpec;
@@ -112,7 +113,7 @@ class GivenPlanTest {
               ? OptionalDouble.of(random.nextInt(5) / 4.0)
               : OptionalDouble.empty();
       shards.add(
-          new Shard(table.name(), Region.of(table), 0, ShardKind.TABLE_WISE).withCacheShare(share));
+          Plans.cached(new Shard(table.name(), Region.of(table), 0, ShardKind.TABLE_WISE), share));
       published.add(
           TableSpecBuilder.builder(table)
               .enforceHbm(random.nextBoolean())

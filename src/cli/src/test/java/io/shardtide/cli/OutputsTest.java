@@ -35,6 +35,7 @@ class OutputsTest {
           "--model",
           "--original",
           "--plans",
+          "--published",
           "--samples",
           "--tables",
           "LOG");

@@ -23,6 +23,7 @@ import io.shardtide.replay.ReplayResult;
 import io.shardtide.replay.Verdict;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.MemoryRecords;
+import io.shardtide.testing.PoolSamples;
 import io.shardtide.testing.RandomEvents;
 import io.shardtide.topology.PoolLog;
 import io.shardtide.wire.TopicType;
@@ -280,7 +281,9 @@ class PoolReplayTest {
                       transfer.to().orElse("nobody"),
                       transfer.reason()));
     }
-    assertThat(allocation.transfer("ads", "n1").or(() -> allocation.transfer("search", "n1")))
+    assertThat(
+            PoolSamples.transfer(allocation, "ads", "n1")
+                .or(() -> PoolSamples.transfer(allocation, "search", "n1")))
         .isPresent();
   }
 

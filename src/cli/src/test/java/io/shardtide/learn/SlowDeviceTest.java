@@ -103,7 +103,7 @@ class SlowDeviceTest {
     private final Workloads workloads = Workloads.inMemory();
     private final PlanningTables plans = PlanningTables.inMemory();
     private final Map<String, AcceptedStatus> accepted = new TreeMap<>();
-    private final FeedbackTables feedback = FeedbackTables.inMemory(accepted);
+    private final FeedbackTables feedback = Plans.feedbackTables(accepted);
     private final PlainPredictors models = new PlainPredictors();
     private final WorkloadStep predicting = new WorkloadStep(models);
     private final PlanningStep planning;

@@ -63,18 +63,6 @@ final class AllocationReasons {
         .formatted(Demand.nodes(demand.leastNodes()), priority, taken, nodes);
   }
 
-  /** Says why a workload no longer has a node that another one has now. */
-  static String given(WorkloadAllocation giver, WorkloadAllocation taker) {
-    return "%s %s; %s %s"
-        .formatted(giver.workloadId(), giver.reason(), taker.workloadId(), taker.reason());
-  }
-
-  /** Says why a workload no longer has a node that nobody has now. */
-  static String freed(WorkloadAllocation giver) {
-    return "%s %s; no workload gains enough by the node"
-        .formatted(giver.workloadId(), giver.reason());
-  }
-
   /** Returns what changes for a workload. */
   static AllocationChange change(int before, List<String> held, List<String> now) {
     if (before == 0) {

@@ -184,8 +184,10 @@ public final class Allocator {
     if (giver.isEmpty()) {
       return "%s withdrew its claim".formatted(before.workloadId());
     }
-    return taker
-        .map(t -> AllocationReasons.given(giver.get(), t))
-        .orElseGet(() -> AllocationReasons.freed(giver.get()));
+    String given = giver.get().workloadId() + " " + giver.get().reason() + "; ";
+    return given
+        + taker
+            .map(t -> t.workloadId() + " " + t.reason())
+            .orElse("no workload gains enough by the node");
   }
 }

@@ -16,7 +16,9 @@ final class FallbackCounts {
   private final int[] choice;
   private final boolean[] changes;
   private int free;
-  private int adjusted;
+
+  /** How many running workloads change. */
+  int adjusted;
 
   private FallbackCounts(List<Demand> demands, double[] fair, int nodes, double greatestLoss) {
     this.demands = demands;
@@ -49,11 +51,6 @@ final class FallbackCounts {
   /** Returns the option of each demand. */
   int[] choice() {
     return choice.clone();
-  }
-
-  /** Returns how many running workloads change. */
-  int adjusted() {
-    return adjusted;
   }
 
   /** Returns the sum of all differences from fair shares, in nodes. */

@@ -97,7 +97,7 @@ final class NodeChoice {
     for (int left = held.size(); left > count; left--) {
       int farthest = others.farthest();
       List<String> group = groups.get(farthest);
-      others.addTo(others.nearHeld, others.node(farthest), -1);
+      others.addTo(others.nearHeld, others.examples.get(farthest), -1);
       group.remove(group.size() - 1);
     }
     return groups.stream().flatMap(List::stream).toList();
@@ -161,12 +161,8 @@ final class NodeChoice {
 
     private void addTo(double[] near, PoolNode node, int times) {
       for (int g = 0; g < near.length; g++) {
-        near[g] += times * links.gigabytesPerSecond(node, node(g));
+        near[g] += times * links.gigabytesPerSecond(node, examples.get(g));
       }
-    }
-
-    private PoolNode node(int group) {
-      return examples.get(group);
     }
 
     /** Returns the group whose nodes are the farthest from the other nodes; the last of several. */
@@ -174,7 +170,7 @@ final class NodeChoice {
       int farthest = -1;
       double least = Double.POSITIVE_INFINITY;
       for (int g = 0; g < free.size(); g++) {
-        double near = nearHeld[g] - links.gigabytesPerSecond(node(g), node(g));
+        double near = nearHeld[g] - links.gigabytesPerSecond(examples.get(g), examples.get(g));
         if (!free.get(g).isEmpty() && near <= least) {
           farthest = g;
           least = near;
@@ -207,7 +203,7 @@ final class NodeChoice {
       while (true) {
         int times = Math.min(left, free.get(group).size());
         found.addAll(free.get(group).subList(0, times));
-        PoolNode node = node(group);
+        PoolNode node = examples.get(group);
         nearness +=
             times * near[group] + times * (times - 1) / 2.0 * links.gigabytesPerSecond(node, node);
         isTaken[group] = true;

@@ -44,7 +44,7 @@ record NodeCounts(List<NodeCount> chosen, double[] fair, double gap) {
             new Limit(
                 Math.max(greatestLoss, fallback.loss()),
                 (w, option) -> Math.abs(option.nodes() - fair[w])),
-            new Limit(Math.max(mayAdjust, fallback.adjusted()), table::adjusted));
+            new Limit(Math.max(mayAdjust, fallback.adjusted), table::adjusted));
     ChoiceResult result =
         table.solve(
             table.each((w, option) -> demands.get(w).value(option, policy) / unit),

@@ -97,7 +97,7 @@ public record PoolStep(AllocationPolicy policy) {
     }
     PoolMember after = member.get().with(report);
     StoredPool header = store.header(report.poolId());
-    if (!sameThroughput(header.state(), report.workloadId(), member.get().curve(), after.curve())) {
+    if (!sameThroughput(header.state(), member.get(), after)) {
       store.put(after);
       store.put(header.due());
       return Optional.empty();
@@ -114,16 +114,14 @@ public record PoolStep(AllocationPolicy policy) {
    * Returns whether two curves are the same wherever the workload may be. A pool with fewer nodes
    * requests fewer points, which alone must not lead to another allocation.
    */
-  private static boolean sameThroughput(
-      PoolState state,
-      String workloadId,
-      Optional<ThroughputCurve> before,
-      Optional<ThroughputCurve> after) {
+  private static boolean sameThroughput(PoolState state, PoolMember member, PoolMember next) {
+    Optional<ThroughputCurve> before = member.curve();
+    Optional<ThroughputCurve> after = next.curve();
     if (before.isEmpty() || after.isEmpty()) {
       return before.isPresent() == after.isPresent();
     }
     Pool pool = state.pool().orElseThrow();
-    Claim claim = state.claims().get(workloadId);
+    Claim claim = state.claims().get(next.request().workloadId());
     return pool.counts(claim)
         .map(nodes -> pool.devices(claim, nodes))
         .allMatch(d -> before.get().samplesPerSecond(d).equals(after.get().samplesPerSecond(d)));

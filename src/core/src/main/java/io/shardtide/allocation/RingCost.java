@@ -51,11 +51,6 @@ final class RingCost {
     }
   }
 
-  /** Returns the number of nodes. */
-  int size() {
-    return slowness.length;
-  }
-
   /** Returns the slowness of the link between two nodes that no other link shares. */
   double between(int from, int to) {
     return slowness[from][to];
@@ -83,7 +78,7 @@ final class RingCost {
    * the one that Prim's algorithm finds. Sharing is not considered.
    */
   double bound() {
-    int size = size();
+    int size = slowness.length;
     double bound = 0;
     boolean[] isIn = new boolean[size];
     double[] nearest = slowness[0].clone();
@@ -117,7 +112,7 @@ final class RingCost {
 
   /** Returns the slowness between the two nodes that have the fastest link. */
   double leastPair() {
-    return IntStream.range(0, size())
+    return IntStream.range(0, slowness.length)
         .mapToObj(i -> Arrays.stream(slowness[i], 0, i))
         .flatMapToDouble(pairs -> pairs)
         .min()

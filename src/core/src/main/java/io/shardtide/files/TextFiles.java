@@ -65,12 +65,9 @@ public final class TextFiles {
       boolean isGzip = in.read() == GZIP_MAGIC_1 && in.read() == GZIP_MAGIC_2;
       in.reset();
       return isGzip ? new GzipText(file, in) : in;
-    } catch (EOFException | ZipException e) {
-      in.close();
-      throw damaged(file, e);
     } catch (IOException e) {
       in.close();
-      throw e;
+      throw e instanceof EOFException || e instanceof ZipException ? damaged(file, e) : e;
     }
   }
 

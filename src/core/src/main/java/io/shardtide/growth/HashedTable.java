@@ -1,5 +1,6 @@
 package io.shardtide.growth;
 
+import io.shardtide.workload.Limits;
 import java.util.Optional;
 
 /**
@@ -36,11 +37,10 @@ public record HashedTable(
    * @throws IllegalArgumentException if a number is outside its range
    */
   public HashedTable {
-    if (capacity < 1 || !(bytesPerSlot > 0) || !(lookups >= 0)) {
-      throw new IllegalArgumentException(
-          "capacity must be 1 or more, bytes of a slot above 0 and lookups 0 or more, got %s, %s and %s"
-              .formatted(capacity, bytesPerSlot, lookups));
-    }
+    Limits.ARGUMENTS
+        .atLeast("capacity", capacity, 1)
+        .check(bytesPerSlot > 0, "bytes of a slot", "above 0", bytesPerSlot)
+        .check(lookups >= 0, "lookups", "at least 0", lookups);
   }
 
   /** Returns how many ids the table holds before it is full. */

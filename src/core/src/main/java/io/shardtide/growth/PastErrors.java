@@ -41,14 +41,13 @@ final class PastErrors {
     fits = DailyGrowth.ofEach(days, lastWeekday, LEAST_KNOWN);
     scales = new double[n + 1];
     for (int known = LEAST_KNOWN; known <= n; known++) {
-      scales[known] = scale(known);
+      // Errors grow with the table's growth.
+      double[] sizes =
+          Arrays.stream(days, Math.max(0, known - DailyGrowth.TREND_DAYS), known)
+              .map(Math::abs)
+              .toArray();
+      scales[known] = Math.max(1, Medians.of(sizes));
     }
-  }
-
-  /** Errors grow with the table's growth. */
-  private double scale(int known) {
-    double[] latest = Arrays.copyOfRange(days, Math.max(0, known - DailyGrowth.TREND_DAYS), known);
-    return Math.max(1, Medians.of(Arrays.stream(latest).map(Math::abs).toArray()));
   }
 
   /**

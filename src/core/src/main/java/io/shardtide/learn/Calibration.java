@@ -16,7 +16,7 @@ final class Calibration {
    * Standard deviation of normal noise over its median absolute deviation (Rousseeuw and Croux,
    * JASA 1993).
    */
-  static final double MAD_TO_SIGMA = 1.4826;
+  private static final double MAD_TO_SIGMA = 1.4826;
 
   /**
    * Maximum unit, in minimum shifts. It bounds how far noise during the calibration can desensitize
@@ -27,16 +27,15 @@ final class Calibration {
   private Calibration() {}
 
   /** Returns the baseline of a series from its first residuals. */
-  static Baseline of(List<Float> residuals) {
+  static Baseline of(List<? extends Number> residuals) {
     double center = median(residuals);
-    return new Baseline(
-        center,
-        MAD_TO_SIGMA
-            * Medians.of(residuals.stream().mapToDouble(r -> Math.abs(r - center)).toArray()));
+    double[] distances =
+        residuals.stream().mapToDouble(r -> Math.abs(r.doubleValue() - center)).toArray();
+    return new Baseline(center, MAD_TO_SIGMA * Medians.of(distances));
   }
 
-  static double median(List<Float> residuals) {
-    return Medians.of(residuals.stream().mapToDouble(Float::doubleValue).toArray());
+  static double median(List<? extends Number> residuals) {
+    return Medians.of(residuals.stream().mapToDouble(Number::doubleValue).toArray());
   }
 
   /**

@@ -46,17 +46,16 @@ public record FeedbackStep(Predicate<String> isOtherHardware) {
     if (part.isDeletion()) {
       List<String> deleted =
           Stream.concat(before.plans().ids().stream(), Stream.of(before.measuredPlan()))
-              .filter(plan -> !isAfter(part.generation(), store.plans().get(id, plan)))
+              .filter(
+                  plan ->
+                      store.plans().get(id, plan).stream()
+                          .allMatch(p -> p.generation() <= part.generation()))
               .toList();
       deleted.forEach(plan -> store.plans().delete(id, plan));
       store.windows().range(id).keySet().forEach(series -> store.windows().delete(id, series));
       after = FeedbackState.deleted(part.generation(), before.plans().without(deleted));
     }
     store.putHeader(id, after);
-  }
-
-  private static boolean isAfter(long generation, Optional<ShardingPlan> plan) {
-    return plan.isPresent() && plan.get().generation() > generation;
   }
 
   /**

@@ -5,10 +5,8 @@ import io.shardtide.state.AcceptedStatus;
 import io.shardtide.state.FeedbackState;
 import io.shardtide.state.ResidualWindow;
 import io.shardtide.step.KeyValues;
-import io.shardtide.step.MemoryKeyValues;
 import io.shardtide.step.WorkloadTables;
 import io.shardtide.workload.VersionedTable;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 
@@ -40,16 +38,6 @@ public final class FeedbackTables extends WorkloadTables<FeedbackState, Versione
     this.plans = plans;
     this.windows = windows;
     this.accepted = accepted;
-  }
-
-  /** Returns an empty state in memory. */
-  public static FeedbackTables inMemory(Map<String, AcceptedStatus> accepted) {
-    return new FeedbackTables(
-        new MemoryKeyValues<>(),
-        new MemoryKeyValues<>(),
-        new MemoryKeyValues<>(),
-        new MemoryKeyValues<>(),
-        id -> Optional.ofNullable(accepted.get(id)));
   }
 
   /**

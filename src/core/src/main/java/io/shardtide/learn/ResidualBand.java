@@ -1,6 +1,6 @@
 package io.shardtide.learn;
 
-import io.shardtide.cost.Medians;
+import io.shardtide.state.Baseline;
 import java.util.List;
 
 /**
@@ -22,16 +22,9 @@ record ResidualBand(double low, double high) {
 
   /** Returns the band of a group's log ratios; the minimum band around 0 if there are none. */
   static ResidualBand of(List<Double> logRatios) {
-    double median = median(logRatios);
-    double deviation =
-        Calibration.MAD_TO_SIGMA
-            * median(logRatios.stream().map(l -> Math.abs(l - median)).toList());
-    double halfWidth = Math.max(MIN_HALF_WIDTH, DEVIATIONS * deviation);
-    return new ResidualBand(median - halfWidth, median + halfWidth);
-  }
-
-  private static double median(List<Double> values) {
-    return values.isEmpty() ? 0 : Medians.of(values.stream().mapToDouble(v -> v).toArray());
+    Baseline usual = logRatios.isEmpty() ? new Baseline(0, 0) : Calibration.of(logRatios);
+    double halfWidth = Math.max(MIN_HALF_WIDTH, DEVIATIONS * usual.noise());
+    return new ResidualBand(usual.center() - halfWidth, usual.center() + halfWidth);
   }
 
   /** Returns a measured cost clipped to the band around its prediction, in milliseconds. */

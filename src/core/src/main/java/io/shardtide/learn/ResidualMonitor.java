@@ -36,7 +36,9 @@ public enum ResidualMonitor {
   private static final int MIN_RECOVERY = 3;
 
   private final double minShift;
-  private final int capacity;
+
+  /** The maximum number of residuals kept of a series. */
+  final int capacity;
 
   ResidualMonitor(double minShift, int capacity) {
     this.minShift = minShift;
@@ -46,11 +48,6 @@ public enum ResidualMonitor {
   /** Returns the smallest shift that should raise an alarm, as a logarithm. */
   public double minShift() {
     return minShift;
-  }
-
-  /** Returns the maximum number of residuals kept of a series. */
-  int capacity() {
-    return capacity;
   }
 
   /** Returns the window with one more residual, calibrated once there are enough. */

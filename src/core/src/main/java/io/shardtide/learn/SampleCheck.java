@@ -1,7 +1,6 @@
 package io.shardtide.learn;
 
 import io.shardtide.cost.CostSample;
-import io.shardtide.cost.DeviceShard;
 import io.shardtide.plan.MeasuredDevice;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Limits;
@@ -24,7 +23,7 @@ public final class SampleCheck {
     LIMITS.atLeast("batch size", sample.batchSize(), 1);
     if (sample.cost() instanceof CostSample.Computation computation) {
       LIMITS.atLeast("shards of a computation", computation.shards().size(), 1);
-      computation.shards().forEach(SampleCheck::check);
+      computation.shards().forEach(shard -> check(shard::check));
       checkMs("computation", computation.measuredMs());
       double forwardMs = computation.measuredForwardMs().orElse(computation.measuredMs() / 2);
       if (!(forwardMs > 0 && forwardMs < computation.measuredMs())) {
@@ -45,35 +44,25 @@ public final class SampleCheck {
           checkMs("forward communication", device.forwardCommMs());
           checkMs("backward communication", device.backwardCommMs());
         }
-        checkMsOrNone("computation", device.computeMs());
-        checkMsOrNone("forward communication", device.forwardCommMs());
-        checkMsOrNone("backward communication", device.backwardCommMs());
+        MS.within("computation", device.computeMs(), 0, MeasuredDevice.MAX_MS)
+            .within("forward communication", device.forwardCommMs(), 0, MeasuredDevice.MAX_MS)
+            .within("backward communication", device.backwardCommMs(), 0, MeasuredDevice.MAX_MS);
       }
-      communication.collectives().forEach(SampleCheck::check);
+      for (CostSample.GroupCollective collective : communication.collectives()) {
+        collective.ms().forEach(ms -> checkMs(collective.collective().label(), ms));
+        check(collective::sample);
+      }
       communication.forwardMs().forEach(ms -> checkMs("forward all-to-all", ms));
       communication.backwardMs().forEach(ms -> checkMs("backward all-to-all", ms));
     }
   }
 
-  private static void check(DeviceShard shard) {
+  private static void check(Runnable arguments) {
     try {
-      shard.check();
+      arguments.run();
     } catch (IllegalArgumentException e) {
       throw invalid(e.getMessage());
     }
-  }
-
-  private static void check(CostSample.GroupCollective collective) {
-    collective.ms().forEach(ms -> checkMs(collective.collective().label(), ms));
-    try {
-      collective.sample();
-    } catch (IllegalArgumentException e) {
-      throw invalid(e.getMessage());
-    }
-  }
-
-  private static void checkMsOrNone(String what, double ms) {
-    MS.within(what, ms, 0, MeasuredDevice.MAX_MS);
   }
 
   private static void checkBytes(double bytes) {

@@ -51,7 +51,7 @@ final class SpeedMonitor {
   static final int RECOVERY = 8;
 
   /** The same at most; it doubles with each episode. A window keeps as many residuals. */
-  static final int MAX_RECOVERY = ResidualMonitor.DEVICE.capacity() / 2;
+  static final int MAX_RECOVERY = ResidualMonitor.DEVICE.capacity / 2;
 
   /** Healthy measurements after which earlier episodes are forgotten. */
   static final int FORGOTTEN = 256;

@@ -26,15 +26,6 @@ public record Insight(
   /** More than a person reads, few enough for a record. */
   public static final int MAX_EXPLANATIONS = 100;
 
-  /** An analysis of a plan without deduplicated tables. */
-  public Insight(
-      double lowerBoundMs,
-      double uncertaintyMs,
-      Bottleneck bottleneck,
-      List<Explanation> explanations) {
-    this(lowerBoundMs, uncertaintyMs, bottleneck, explanations, List.of());
-  }
-
   /** Copies what may change. */
   public Insight {
     explanations = List.copyOf(explanations);

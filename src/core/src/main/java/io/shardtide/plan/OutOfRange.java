@@ -1,5 +1,6 @@
 package io.shardtide.plan;
 
+import io.shardtide.workload.Limits;
 import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.Comparator;
@@ -28,10 +29,8 @@ public record OutOfRange(String subject, String quantity, double value, double m
 
   /** Checks that the value is outside the range. */
   public OutOfRange {
-    if (value >= min && value <= max) {
-      throw new IllegalArgumentException(
-          "value must be outside of %s to %s, got %s".formatted(min, max, value));
-    }
+    boolean isOutside = !(value >= min && value <= max);
+    Limits.ARGUMENTS.check(isOutside, "value", "outside of " + min + " to " + max, value);
   }
 
   /**

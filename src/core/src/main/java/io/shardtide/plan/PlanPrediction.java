@@ -28,17 +28,6 @@ public record PlanPrediction(
   /** More than a person reads, few enough for a record. */
   public static final int MAX_OUT_OF_RANGE = 100;
 
-  /** A prediction without hot owners. */
-  public PlanPrediction(
-      List<DeviceCost> deviceCosts,
-      double predictedMs,
-      Insight insight,
-      List<OutOfRange> outOfRange,
-      int outOfRangeCount,
-      List<CacheMisses> cacheMisses) {
-    this(deviceCosts, predictedMs, insight, outOfRange, outOfRangeCount, cacheMisses, List.of());
-  }
-
   /** Copies what may change. */
   public PlanPrediction {
     deviceCosts = List.copyOf(deviceCosts);

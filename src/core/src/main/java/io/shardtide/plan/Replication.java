@@ -1,5 +1,6 @@
 package io.shardtide.plan;
 
+import io.shardtide.workload.Limits;
 import io.shardtide.workload.ReplicaGroups;
 
 /**
@@ -17,11 +18,9 @@ public record Replication(
 
   /** Checks the ranges. */
   public Replication {
-    if (synchronizationSteps < 1 || !(synchronizationMs >= 0)) {
-      throw new IllegalArgumentException(
-          "a synchronization must be after at least 1 step and take at least 0 ms, got %s steps and %s ms"
-              .formatted(synchronizationSteps, synchronizationMs));
-    }
+    Limits.ARGUMENTS
+        .atLeast("steps before a synchronization", synchronizationSteps, 1)
+        .check(synchronizationMs >= 0, "ms of a synchronization", "at least 0", synchronizationMs);
   }
 
   /** Returns what synchronization adds to a step, in milliseconds. */

@@ -87,11 +87,6 @@ public record Shard(
     return of.bytes(part.rows(), part.columns(), cacheShare, false);
   }
 
-  /** Returns this shard with another cache share. */
-  public Shard withCacheShare(OptionalDouble share) {
-    return new Shard(table, region, device, kind, share, deduplicated, rowOrder);
-  }
-
   /** Returns this shard as one of a table, its first row so many further down. */
   Shard at(String ofTable, long rowsDown) {
     Region moved =

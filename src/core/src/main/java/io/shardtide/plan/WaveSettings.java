@@ -1,6 +1,7 @@
 package io.shardtide.plan;
 
 import io.shardtide.workload.ClusterSpec;
+import io.shardtide.workload.Limits;
 import io.shardtide.workload.NumberRange;
 import io.shardtide.workload.UsableMemory;
 import java.util.Optional;
@@ -31,9 +32,7 @@ public record WaveSettings(
   /** Checks the ranges. */
   public WaveSettings {
     LINK_SHARE.check("linkShare", linkShare);
-    if (!(longestMs > 0)) {
-      throw new IllegalArgumentException("longestMs must be above 0, got " + longestMs);
-    }
+    Limits.ARGUMENTS.check(longestMs > 0, "longestMs", "above 0", longestMs);
   }
 
   /** As few waves as possible, with a quarter of the link. */

@@ -69,13 +69,6 @@ public record Allocation(
     return holders;
   }
 
-  /** Returns how a workload lost a node; empty if it did not. */
-  public Optional<NodeTransfer> transfer(String workloadId, String node) {
-    return transfers.stream()
-        .filter(t -> t.from().equals(workloadId) && t.node().equals(node))
-        .findFirst();
-  }
-
   private String hash() {
     CanonicalHash hash = new CanonicalHash(FORMAT);
     hash.put(poolId).put(generation).put(previousId).put(policy).put(curveIds);

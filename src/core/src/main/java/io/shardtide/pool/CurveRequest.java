@@ -1,5 +1,6 @@
 package io.shardtide.pool;
 
+import io.shardtide.workload.Limits;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -16,10 +17,7 @@ import java.util.TreeMap;
 public record CurveRequest(String poolId, String workloadId, Pool type, List<Integer> devices) {
   /** Copies the list. */
   public CurveRequest {
-    if (!type.nodes().isEmpty()) {
-      throw new IllegalArgumentException(
-          "type must have no nodes, got " + type.nodes().size() + " nodes");
-    }
+    Limits.ARGUMENTS.check(type.nodes().isEmpty(), "nodes of a type", "none", type.nodes().size());
     devices = List.copyOf(devices);
   }
 

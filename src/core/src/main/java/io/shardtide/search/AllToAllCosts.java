@@ -35,7 +35,9 @@ final class AllToAllCosts {
   /** By load of all together: by level of the largest node, by largest load. */
   private final Map<Integer, CostRow[][]> totals = new HashMap<>();
 
-  private long costs;
+  /** How many costs are remembered. */
+  long costs;
+
   private int latestTotal = -1;
   private CostRow[][] latest = {};
 
@@ -141,11 +143,6 @@ final class AllToAllCosts {
               new AllToAllLoad(members, maxUnits * bytesPerUnit, mean * bytesPerUnit, nodeLevel));
     }
     return rows[maxUnits];
-  }
-
-  /** Returns how many costs are remembered. */
-  long remembered() {
-    return costs;
   }
 
   /** Returns one member's all-to-all in milliseconds; see {@link #row}. */

@@ -58,7 +58,7 @@ final class Annealing {
   private static final ShardScope[] SCOPES = ShardScope.values();
 
   private final State state;
-  private final Objective objective;
+  final Objective objective;
   private final SearchWork work;
   private final SeededRandom random;
   private final Proposals proposals;
@@ -76,7 +76,10 @@ final class Annealing {
   private Move best;
 
   private int[] bestChosen;
-  private double bestMs;
+
+  /** The cost of the best plan found, in milliseconds. */
+  double bestMs;
+
   private boolean isBestNew;
   private int mostUnits = Integer.MAX_VALUE;
 
@@ -104,7 +107,7 @@ final class Annealing {
 
   /** Makes the plan of now the best one. */
   private void restart() {
-    bestMs = objective.costMs();
+    bestMs = objective.costMs;
     homeMs = bestMs;
     takeBest();
     log.clear();
@@ -125,20 +128,6 @@ final class Annealing {
       homeMs = bestMs;
     }
     return state;
-  }
-
-  Objective objective() {
-    return objective;
-  }
-
-  /** Returns the cost of the best plan found, in milliseconds. */
-  double bestMs() {
-    return bestMs;
-  }
-
-  /** Returns the price of the moves from the running plan, in milliseconds a step. */
-  double moveMs() {
-    return objective.moveMs();
   }
 
   /** Cools down once from hot, and returns to the best plan found. */
@@ -205,13 +194,13 @@ final class Annealing {
     }
     for (int kicks = 1 + random.below(2); kicks > 0; kicks--) {
       int d = random.below(8) < 4 ? objective.lastDevice() : proposals.donor();
-      int count = state.countAt(d);
+      int count = state.countAt[d];
       if (count == 0) {
         continue;
       }
-      int i = state.tableAt(d, random.below(count));
-      int j = state.tableAt(d, random.below(count));
-      int table = state.way(j).aloneMs > state.way(i).aloneMs ? j : i;
+      int i = state.tableAt[d][random.below(count)];
+      int j = state.tableAt[d][random.below(count)];
+      int table = state.way[j].aloneMs > state.way[i].aloneMs ? j : i;
       if (proposals.proposeWay(move, table)) {
         applyAnyhow();
       }
@@ -231,8 +220,8 @@ final class Annealing {
       for (int c = 0; c < CANDIDATES; c++) {
         int table = random.below(state.tables());
         Way way = proposals.cheapest(table, scope);
-        if (way != null && state.way(table).scope != scope) {
-          double moreMs = way.workMs - state.way(table).workMs;
+        if (way != null && state.way[table].scope != scope) {
+          double moreMs = way.workMs - state.way[table].workMs;
           if (moreMs < leastMs) {
             best = table;
             leastMs = moreMs;
@@ -270,7 +259,7 @@ final class Annealing {
   private void apply() {
     log.record(state, move);
     objective.apply(move);
-    if (objective.costMs() < bestMs) {
+    if (objective.costMs < bestMs) {
       // What it costs when the search ends here: then a larger budget ends with nothing worse.
       double ms = objective.costOfLoadsMs();
       if (ms < bestMs) {
@@ -282,7 +271,7 @@ final class Annealing {
   }
 
   private void cool(double from, long count, long evaluations) {
-    double scale = objective.costMs();
+    double scale = objective.costMs;
     double factor = StrictMath.pow(COLD / from, 1.0 / STEPS);
     double temperature = from * scale;
     long step = Math.max(1, count / STEPS);
@@ -301,8 +290,8 @@ final class Annealing {
       if (!isMove) {
         continue;
       }
-      double limit = objective.score() + temperature * random.exponential();
-      work.moved();
+      double limit = objective.score + temperature * random.exponential();
+      work.moves++;
       if (objective.evaluate(move, limit, mostUnits) <= limit) {
         apply();
       }
@@ -322,13 +311,13 @@ final class Annealing {
     } else if (mostWorse > 0) {
       objective.setMinMaxUnits(0);
       double limit = homeMs * (1 + mostWorse * random.exponential());
-      to = objective.costMs() <= limit ? log.position() : 0;
+      to = objective.costMs <= limit ? log.position() : 0;
     }
     log.undo(state, to);
     log.clear();
     objective.clearMinMaxUnits();
     objective.refresh();
-    homeMs = objective.costMs();
+    homeMs = objective.costMs;
     // Among larger loads a plan that is the best without them may have looked worse.
     if (isBestNew || homeMs < bestMs) {
       bestMs = Math.min(bestMs, homeMs);

@@ -28,34 +28,22 @@ import java.util.stream.IntStream;
 /**
  * Explains a plan: undoes one decision at a time and predicts the step without it. What several
  * tables on the same devices do together is not explained: no decision is one table's.
+ *
+ * @param search what searched the plan
+ * @param state the plan; every change to it is undone
+ * @param objective its cost, without the price of moves
+ * @param explanations those found so far
  */
-final class Explainer {
+record Explainer(
+    LocalSearch search, State state, Objective objective, List<Explanation> explanations) {
   /** Tables that are explained for each kind of decision; some take evaluations of all devices. */
   static final int MAX_TABLES = 32;
 
   /** Split or copied parts of a place that may be its bottleneck. */
   private static final int MAX_SPLIT_CANDIDATES = 16;
 
-  private final LocalSearch search;
-  private final List<TableGroup> tables;
-  private final State state;
-  private final Objective objective;
-  private final List<RunningTable> running;
-  private final Places places;
-  private final List<Explanation> explanations = new ArrayList<>();
-
-  /**
-   * @param search what searched the plan
-   * @param state the plan; every change to it is undone
-   * @param objective its cost, without the price of moves
-   */
   Explainer(LocalSearch search, State state, Objective objective) {
-    this.search = search;
-    this.state = state;
-    this.objective = objective;
-    tables = search.tables;
-    running = search.running;
-    places = state.places;
+    this(search, state, objective, new ArrayList<>());
   }
 
   /**
@@ -64,7 +52,7 @@ final class Explainer {
    * @param shards the shards of the plan
    */
   Insight insight(List<Shard> shards, double lowerBoundMs, double uncertaintyMs) {
-    largest(tables.size(), this::isNewlyCut)
+    largest(search.tables.size(), this::isNewlyCut)
         .forEach(t -> explain(ExplainedAction.SPLIT, t, whole(t), Cause.MEMORY));
     largest(MAX_TABLES, this::isNewKind).forEach(this::explainKind);
     largest(MAX_TABLES, this::isNewCache)
@@ -84,14 +72,14 @@ final class Explainer {
   /** Returns the deduplicated tables, by name. */
   private List<Deduplication> deduplications() {
     List<Deduplication> deduplications = new ArrayList<>();
-    for (int t = 0; t < tables.size(); t++) {
-      if (state.way(t).option.deduplicated()) {
+    for (int t = 0; t < search.tables.size(); t++) {
+      if (state.way[t].option.deduplicated()) {
         Move undone = allRows(t);
         double saved =
             undone == null
                 ? Double.POSITIVE_INFINITY
-                : objective.costAfter(undone) - objective.costMs();
-        for (TablePrediction of : tables.get(t).tables()) {
+                : objective.costAfter(undone) - objective.costMs;
+        for (TablePrediction of : search.tables.get(t).tables()) {
           double left = of.derived().deduplicated().orElseThrow().poolingFactor();
           deduplications.add(
               new Deduplication(
@@ -106,7 +94,7 @@ final class Explainer {
   }
 
   private List<Integer> largest(int most, IntPredicate isNew) {
-    return TableGroup.largest(tables, isNew, most);
+    return TableGroup.largest(search.tables, isNew, most);
   }
 
   private void explain(ExplainedAction action, int table, Move undone, Cause otherwise) {
@@ -124,19 +112,20 @@ final class Explainer {
     double gainMs = 0;
     Cause cause = otherwise;
     if (undone != null) {
-      gainMs = objective.costAfter(undone) - objective.costMs();
+      gainMs = objective.costAfter(undone) - objective.costMs;
       cause =
           switch (action) {
             case SPLIT -> byUnits();
             case MOVE ->
-                state.way(table).scope == ShardScope.NODE
+                state.way[table].scope == ShardScope.NODE
                     ? byComputation(undone, gainMs)
                     : byUnits();
             case KIND -> byComputation(undone, gainMs);
             case CACHE, HOT_ROWS, GROUPS -> otherwise;
           };
     }
-    explanations.add(new Explanation(action, tables.get(table).name(), from, to, cause, gainMs));
+    explanations.add(
+        new Explanation(action, search.tables.get(table).name(), from, to, cause, gainMs));
   }
 
   /** Returns what a decision saves, communication if a device would send more without it. */
@@ -148,10 +137,10 @@ final class Explainer {
 
   /** Returns what a decision saves, computation if that is at least half of its gain. */
   private Cause byComputation(Move undone, double gainMs) {
-    double computeMs = objective.computeMs(objective.lastDevice());
+    double computeMs = objective.computeMs[objective.lastDevice()];
     Move back = Move.restoring(state, undone.table[0]);
     objective.apply(undone);
-    double savedMs = objective.computeMs(objective.lastDevice()) - computeMs;
+    double savedMs = objective.computeMs[objective.lastDevice()] - computeMs;
     apply(back);
     return 2 * savedMs >= gainMs ? Cause.COMPUTATION : Cause.COMMUNICATION;
   }
@@ -179,15 +168,17 @@ final class Explainer {
   // Cuts by columns.
 
   private boolean isNewlyCut(int table) {
-    Way way = state.way(table);
-    return way.part.isOnDevice() && way.parts > 1 && running.get(table).parts().size() != way.parts;
+    Way way = state.way[table];
+    return way.part.isOnDevice()
+        && way.parts > 1
+        && search.running.get(table).parts().size() != way.parts;
   }
 
   /** Returns a table's shards merged on one of their devices, if one could have them all. */
   private Move whole(int table) {
-    Option option = state.way(table).option.withColumns(tables.get(table).columns());
+    Option option = state.way[table].option.withColumns(search.tables.get(table).columns());
     Way whole = search.ways.find(table, option);
-    return whole == null || whole.load.bytes() > state.memory[Tiers.DEVICE][state.place(table, 0)]
+    return whole == null || whole.load.bytes() > state.memory[Tiers.DEVICE][state.at[table][0]]
         ? null
         : inPlace(table, whole);
   }
@@ -199,12 +190,12 @@ final class Explainer {
    * the running plan that can be kept.
    */
   private boolean isNewKind(int table) {
-    TablePart part = state.way(table).part;
-    if (tables.get(table).isAlwaysCopied()) {
+    TablePart part = state.way[table].part;
+    if (search.tables.get(table).isAlwaysCopied()) {
       return false;
     }
-    return isKept(running.get(table))
-        ? !running.get(table).parts().get(0).part().isSplitAs(part)
+    return isKept(search.running.get(table))
+        ? !search.running.get(table).parts().get(0).part().isSplitAs(part)
         : !part.isByColumns() || lostRows(table);
   }
 
@@ -216,8 +207,8 @@ final class Explainer {
 
   /** Returns whether rows of a table, split before, were on a device that is gone. */
   private boolean lostRows(int table) {
-    return running.get(table).scope() != ShardScope.DEVICE
-        && running.get(table).shards().shards().stream()
+    return search.running.get(table).scope() != ShardScope.DEVICE
+        && search.running.get(table).shards().shards().stream()
             .anyMatch(shard -> shard.device() >= state.devices);
   }
 
@@ -226,9 +217,10 @@ final class Explainer {
    * and is now on single devices goes back to where it was.
    */
   private void explainKind(int table) {
-    boolean goesBack = state.way(table).part.isByColumns();
+    boolean goesBack = state.way[table].part.isByColumns();
     boolean isLost =
-        goesBack && running.get(table).parts().size() < running.get(table).partsBefore();
+        goesBack
+            && search.running.get(table).parts().size() < search.running.get(table).partsBefore();
     Move undone = null;
     if (!isLost) {
       Move back = Move.restoring(state, table);
@@ -245,16 +237,18 @@ final class Explainer {
     List<Integer> readyFirst =
         IntStream.range(0, state.devices)
             .boxed()
-            .sorted(Comparator.comparingDouble(objective::startMs).thenComparingInt(d -> d))
+            .sorted(
+                Comparator.comparingDouble((Integer d) -> objective.startMs[d])
+                    .thenComparingInt(d -> d))
             .toList();
     Move best = null;
     double bestMs = Double.POSITIVE_INFINITY;
-    for (Option option : tables.get(table).options(search.cluster)) {
+    for (Option option : search.tables.get(table).options(search.cluster)) {
       Move found =
           option.isOnDevice() ? placed(table, search.ways.find(table, option), readyFirst) : null;
       if (found != null && objective.costAfter(found) < bestMs) {
         best = found;
-        bestMs = objective.movedCostMs();
+        bestMs = objective.movedCostMs;
       }
     }
     return best;
@@ -263,8 +257,8 @@ final class Explainer {
   /** Returns the table where it was, if there is room for it. */
   private Move asBefore(int table) {
     List<Integer> places =
-        running.get(table).parts().stream().map(RunningTable.RunningPart::place).toList();
-    Way way = search.ways.find(table, running.get(table).option());
+        search.running.get(table).parts().stream().map(RunningTable.RunningPart::place).toList();
+    Way way = search.ways.find(table, search.running.get(table).option());
     return way == null || way.parts != places.size() ? null : placed(table, way, places);
   }
 
@@ -284,16 +278,16 @@ final class Explainer {
   // Caches, and rows that all devices have.
 
   private boolean isNewCache(int table) {
-    Way way = state.way(table);
+    Way way = state.way[table];
     return way.isCached()
-        && running.get(table).parts().stream()
+        && search.running.get(table).parts().stream()
             .limit(1)
             .noneMatch(before -> before.part().cacheShare().equals(way.part.cacheShare()));
   }
 
   private Move leastCache(int table) {
     search.ways.of(table);
-    Way least = state.way(table);
+    Way least = state.way[table];
     while (least.lessCache != null) {
       least = least.lessCache;
     }
@@ -301,12 +295,12 @@ final class Explainer {
   }
 
   private boolean hasNewRowsOnAll(int table) {
-    Option option = state.way(table).option;
-    return !option.hasAllRows() && option.firstRow() != running.get(table).firstRow();
+    Option option = state.way[table].option;
+    return !option.hasAllRows() && option.firstRow() != search.running.get(table).firstRow();
   }
 
   private Move allRows(int table) {
-    return inPlace(table, search.ways.find(table, state.way(table).option.withAllRows()));
+    return inPlace(table, search.ways.find(table, state.way[table].option.withAllRows()));
   }
 
   // Moves.
@@ -314,10 +308,10 @@ final class Explainer {
   /** Explains why parts moved, of tables with parts on single devices, or nodes, in both plans. */
   private void explainMoves(List<Shard> shards) {
     Map<String, Integer> positions =
-        IntStream.range(0, tables.size())
+        IntStream.range(0, search.tables.size())
             .boxed()
-            .filter(t -> !tables.get(t).isShared())
-            .collect(Collectors.toMap(t -> tables.get(t).name(), t -> t));
+            .filter(t -> !search.tables.get(t).isShared())
+            .collect(Collectors.toMap(t -> search.tables.get(t).name(), t -> t));
     PlanShards plan = search.problem.reusablePlan();
     PlanShards before = new PlanShards(placed(plan.shards(), positions), plan.devices());
     PlanShards planned = new PlanShards(placed(shards, positions), state.devices);
@@ -344,13 +338,14 @@ final class Explainer {
   }
 
   private boolean isPlaced(int table, ShardScope scope) {
-    return scope == state.way(table).scope
-        && (scope == ShardScope.DEVICE || (scope == ShardScope.NODE && isKept(running.get(table))));
+    return scope == state.way[table].scope
+        && (scope == ShardScope.DEVICE
+            || (scope == ShardScope.NODE && isKept(search.running.get(table))));
   }
 
   private int firstDevice(int table, int device) {
-    return state.way(table).scope == ShardScope.NODE && device < state.devices
-        ? places.first(places.of(ShardScope.NODE, device))
+    return state.way[table].scope == ShardScope.NODE && device < state.devices
+        ? state.places.first[state.places.of(ShardScope.NODE, device)]
         : device;
   }
 
@@ -358,14 +353,14 @@ final class Explainer {
   private void explainMove(int table, int from, int to) {
     Move undone = null;
     if (from < state.devices) {
-      ShardScope scope = state.way(table).scope;
-      int before = places.of(scope, from);
+      ShardScope scope = state.way[table].scope;
+      int before = state.places.of(scope, from);
       if (state.isAt(table, before)) {
         return; // It follows from the cut, which is explained.
       }
-      int now = places.of(scope, to);
+      int now = state.places.of(scope, to);
       int part = 0;
-      while (state.place(table, part) != now) {
+      while (state.at[table][part] != now) {
         part++;
       }
       undone = new Move();
@@ -382,11 +377,11 @@ final class Explainer {
 
   private Bottleneck bottleneck() {
     int device = objective.lastDevice();
-    double now = objective.costMs();
+    double now = objective.costMs;
     int costliest = -1;
     double gain = Double.NEGATIVE_INFINITY;
     for (ShardScope scope : ShardScope.values()) {
-      for (int table : candidates(places.of(scope, device))) {
+      for (int table : candidates(state.places.of(scope, device))) {
         double saved = now - objective.costAfter(without(table));
         if (saved > gain) {
           gain = saved;
@@ -398,13 +393,13 @@ final class Explainer {
       return new Bottleneck(device, Cause.COMMUNICATION, "", 0);
     }
     boolean isComputing =
-        objective.computeMs(device)
-            > objective.startMs(device) - objective.computeMs(device) + objective.forwardMs(device);
+        objective.computeMs[device]
+            > objective.startMs[device] - objective.computeMs[device] + objective.forwardMs[device];
     Cause cause = isComputing ? Cause.COMPUTATION : Cause.COMMUNICATION;
     return new Bottleneck(
         device,
-        hasRoomElsewhere(device, state.way(costliest)) ? cause : Cause.MEMORY,
-        tables.get(costliest).name(),
+        hasRoomElsewhere(device, state.way[costliest]) ? cause : Cause.MEMORY,
+        search.tables.get(costliest).name(),
         gain);
   }
 
@@ -414,10 +409,10 @@ final class Explainer {
    */
   private List<Integer> candidates(int place) {
     boolean isDevice = place < state.devices;
-    return IntStream.range(0, state.countAt(place))
-        .mapToObj(i -> state.tableAt(place, i))
+    return IntStream.range(0, state.countAt[place])
+        .mapToObj(i -> state.tableAt[place][i])
         .sorted(
-            Comparator.comparingDouble((Integer t) -> isDevice ? 0 : -state.way(t).aloneMs)
+            Comparator.comparingDouble((Integer t) -> isDevice ? 0 : -state.way[t].aloneMs)
                 .thenComparingInt(t -> t))
         .limit(isDevice ? Long.MAX_VALUE : MAX_SPLIT_CANDIDATES)
         .toList();

@@ -44,19 +44,10 @@ public final class GroupSearch {
    */
   private static final double IMPROVEMENT_PER_DOUBLING = 0.02;
 
-  private static final Comparator<GroupCandidate> MOST_PROMISING =
-      Comparator.comparingDouble((GroupCandidate candidate) -> candidate.lowerBoundMs);
-
-  private static final Comparator<GroupCandidate> CHEAPEST =
-      Comparator.comparingDouble((GroupCandidate candidate) -> candidate.totalMs);
-
   /** Groupings that lack nothing but a kind say least about what would help: they come last. */
   private static final Comparator<SearchResult.NotFound> LEAST_SHORT =
       Comparator.comparing((SearchResult.NotFound failure) -> failure.shortfall().bytesShort() == 0)
           .thenComparingLong(failure -> failure.shortfall().bytesShort());
-
-  private static final Comparator<TableSpec> LARGEST =
-      Comparator.comparingLong((TableSpec table) -> -table.bytes()).thenComparing(TableSpec::name);
 
   private final GroupedProblem problem;
   private final SearchSettings settings;
@@ -142,7 +133,7 @@ public final class GroupSearch {
               0,
               true,
               hashed.stream()
-                  .sorted(LARGEST)
+                  .sorted(Feasibility.LARGEST_FIRST)
                   .map(table -> new Shortfall.TableBytes(table.name(), table.bytes()))
                   .toList(),
               "Replica groups of a workload with hashed tables must be 1, since each copy would store other ids; got %s and table %s"
@@ -158,7 +149,7 @@ public final class GroupSearch {
       return LocalSearch.search(problem.inGroup(groupings.get(0)), settings);
     }
     ReplicaGroups running = problem.running().groups();
-    if (problem.keepsGroups() && problem.runs(running) && groupings.contains(running)) {
+    if (problem.keepsGroups() && !problem.running().isEmpty() && groupings.contains(running)) {
       SearchResult result = LocalSearch.search(problem.inGroup(running), settings);
       if (result instanceof SearchResult.Found) {
         return result;
@@ -172,7 +163,7 @@ public final class GroupSearch {
         new ArrayList<>(
             groupings.stream()
                 .map(groups -> new GroupCandidate(problem.inGroup(groups)))
-                .sorted(MOST_PROMISING)
+                .sorted(Comparator.comparingDouble(candidate -> candidate.lowerBoundMs))
                 .toList());
     List<GroupCandidate> planned = new ArrayList<>();
     double bestMs = Double.POSITIVE_INFINITY;
@@ -199,7 +190,7 @@ public final class GroupSearch {
       promising.sort(Comparator.comparingDouble(c -> c.expectedMs(IMPROVEMENT_PER_DOUBLING / 2)));
     }
     promising.get(0).advance(1);
-    planned.sort(CHEAPEST);
+    planned.sort(Comparator.comparingDouble(candidate -> candidate.totalMs));
     return explained(planned);
   }
 

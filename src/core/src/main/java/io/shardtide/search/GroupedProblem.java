@@ -77,9 +77,4 @@ public record GroupedProblem(
         .filter(table -> table.storage().isPresent())
         .toList();
   }
-
-  /** Returns whether a plan with these groups runs. */
-  boolean runs(ReplicaGroups groups) {
-    return !running.isEmpty() && running.groups().equals(groups);
-  }
 }

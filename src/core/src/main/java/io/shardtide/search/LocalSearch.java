@@ -109,7 +109,9 @@ public final class LocalSearch {
   private final BiConsumer<LocalSearch, Objective> afterMove;
   private final SeededRandom random;
   final SearchWork work;
-  private long unplacedBytes = Long.MAX_VALUE;
+
+  /** The least bytes that a start has left without a device. */
+  long unplacedBytes = Long.MAX_VALUE;
 
   /**
    * @param afterMove called after each move that is applied
@@ -254,11 +256,6 @@ public final class LocalSearch {
     return Optional.empty();
   }
 
-  /** Returns the least bytes that a start has left without a device. */
-  long unplacedBytes() {
-    return unplacedBytes;
-  }
-
   Annealing annealing(State state, boolean isRepair) {
     work.check();
     state.choose(communication.chosen(collectives(state)));
@@ -278,7 +275,7 @@ public final class LocalSearch {
     }
     Set<ShardScope> present = EnumSet.noneOf(ShardScope.class);
     if (problem.model().predictsAllKinds()) {
-      IntStream.range(0, tables.size()).forEach(t -> present.add(state.way(t).scope));
+      IntStream.range(0, tables.size()).forEach(t -> present.add(state.way[t].scope));
     } else {
       present.addAll(EnumSet.allOf(ShardScope.class));
     }
@@ -296,13 +293,8 @@ public final class LocalSearch {
         communication,
         new MovePrice(before, tables, cluster, settings, problem.synchronization().groups()),
         new SynchronizationPrice(problem.synchronization(), evaluator),
-        ways.msPerUnit(),
+        ways.msPerUnit,
         afterMoves);
-  }
-
-  /** Returns a lower bound of the cost of every plan, in milliseconds, that takes no time. */
-  double anyPlanMs() {
-    return PlanBound.of(problem, 0);
   }
 
   State empty() {

@@ -78,7 +78,7 @@ final class Move {
 
   /** Adds that a table is sharded as in a state, and returns the array of its places. */
   int[] restore(State state, int ofTable) {
-    return change(state, ofTable, state.way(ofTable));
+    return change(state, ofTable, state.way[ofTable]);
   }
 
   /** Adds that a part of a table goes to another place. */
@@ -89,7 +89,7 @@ final class Move {
   /** Adds that a table gets a way at the places where it is, and returns the array of those. */
   int[] change(State state, int ofTable, Way to) {
     int[] at = add(ofTable, to);
-    System.arraycopy(state.placesOf(ofTable), 0, at, 0, to == null ? 0 : to.parts);
+    System.arraycopy(state.at[ofTable], 0, at, 0, to == null ? 0 : to.parts);
     return at;
   }
 

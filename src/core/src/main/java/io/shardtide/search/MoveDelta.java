@@ -57,8 +57,8 @@ final class MoveDelta {
     parts = new int[devices];
     indexOf = new int[devices];
     stampOf = new int[devices];
-    unitsOfNode = new int[places.nodes()];
-    collectives = new Communication.Loads(places.nodes());
+    unitsOfNode = new int[places.nodes];
+    collectives = new Communication.Loads(places.nodes);
   }
 
   /** Returns whether the move changes a device. */
@@ -114,11 +114,11 @@ final class MoveDelta {
 
   private void collectTable(Move move, int c) {
     int table = move.table[c];
-    Way before = state.way(table);
+    Way before = state.way[table];
     Way after = move.way[c];
     int[] to = move.places[c];
-    if (before == after && after != null && state.count(table) == after.parts) {
-      int[] from = state.placesOf(table);
+    if (before == after && after != null && state.count[table] == after.parts) {
+      int[] from = state.at[table];
       for (int i = 0; i < after.parts; i++) {
         if (from[i] != to[i]) {
           add(before, from[i], -1);
@@ -127,8 +127,8 @@ final class MoveDelta {
       }
       return;
     }
-    for (int i = 0; i < state.count(table); i++) {
-      add(before, state.place(table, i), -1);
+    for (int i = 0; i < state.count[table]; i++) {
+      add(before, state.at[table][i], -1);
     }
     for (int i = 0; i < move.parts(c); i++) {
       add(after, to[i], 1);
@@ -148,13 +148,16 @@ final class MoveDelta {
 
   private void add(Way way, int place, int sign) {
     if (edits == edit.length) {
-      grow();
+      int size = 2 * edits;
+      edit = Arrays.copyOf(edit, size);
+      editPlace = Arrays.copyOf(editPlace, size);
+      editSign = Arrays.copyOf(editSign, size);
     }
     edit[edits] = way;
     editPlace[edits] = place;
     editSign[edits++] = sign;
     changesSplit |= collectives.add(way, places, place, sign);
-    for (int d = places.first(place); d < places.end(place); d++) {
+    for (int d = places.first[place]; d < places.end[place]; d++) {
       int i;
       if (stampOf[d] == stamp) {
         i = indexOf[d];
@@ -168,17 +171,10 @@ final class MoveDelta {
         parts[i] = 0;
       }
       units[i] += sign * way.units;
-      unitsOfNode[places.nodeOf(d)] += sign * way.units;
+      unitsOfNode[places.nodeOf[d]] += sign * way.units;
       Tiers.add(bytes[i], way.load.memory(), sign);
       parts[i] += sign;
     }
-  }
-
-  private void grow() {
-    int size = 2 * edits;
-    edit = Arrays.copyOf(edit, size);
-    editPlace = Arrays.copyOf(editPlace, size);
-    editSign = Arrays.copyOf(editSign, size);
   }
 
   /**

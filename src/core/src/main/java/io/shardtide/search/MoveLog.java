@@ -24,13 +24,13 @@ final class MoveLog {
   void record(State state, Move move) {
     for (int c = 0; c < move.tables; c++) {
       int table = move.table[c];
-      int count = state.count(table);
+      int count = state.count[table];
       reserve(count + 2);
-      System.arraycopy(state.placesOf(table), 0, numbers, size, count);
+      System.arraycopy(state.at[table], 0, numbers, size, count);
       size += count;
       numbers[size++] = count;
       numbers[size++] = table;
-      push(state.way(table));
+      push(state.way[table]);
     }
     if (move.collective != Move.NO_COLLECTIVE) {
       reserve(2);

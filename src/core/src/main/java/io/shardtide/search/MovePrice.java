@@ -32,9 +32,10 @@ final class MovePrice {
   private final ReplicaGroups groups;
 
   /** The price of each table as it was applied last. */
-  private final double[] ofTable;
+  final double[] ofTable;
 
-  private double ms;
+  /** The price of all moves, in milliseconds a step. */
+  double ms;
 
   /**
    * @param running the running plan
@@ -58,22 +59,12 @@ final class MovePrice {
     ofTable = new double[tables.size()];
   }
 
-  /** Returns the price of all moves, in milliseconds a step. */
-  double ms() {
-    return ms;
-  }
-
-  /** Returns the price of a table's moves, in milliseconds a step. */
-  double ms(int table) {
-    return ofTable[table];
-  }
-
   /** Recomputes the price from a state. */
   void refresh(State state) {
     ms = 0;
     for (int t = 0; t < ofTable.length; t++) {
       if (running.get(t).ran()) {
-        ofTable[t] = price(state.places, t, state.way(t), state.placesOf(t), state.count(t));
+        ofTable[t] = price(state.places, t, state.way[t], state.at[t], state.count[t]);
         ms += ofTable[t];
       }
     }

@@ -12,25 +12,12 @@ import java.util.stream.IntStream;
  * Takes moves back that do not pay: a search makes many of them on the way. Tables are sharded as
  * they were, one by one and in pairs that have changed places, as long as that makes the cost
  * smaller.
+ *
+ * @param state the state; changed only through its objective
+ * @param objective its cost, with the price of moves
+ * @param earlier the state before the search
  */
-final class MoveReduction {
-  private final State state;
-  private final Objective objective;
-  private final State earlier;
-  private final Move move;
-
-  /**
-   * @param state the state; changed only through its objective
-   * @param objective its cost, with the price of moves
-   * @param earlier the state before the search
-   */
-  MoveReduction(State state, Objective objective, State earlier) {
-    this.state = state;
-    this.objective = objective;
-    this.earlier = earlier;
-    move = new Move();
-  }
-
+record MoveReduction(State state, Objective objective, State earlier) {
   /** Takes back what does not pay. */
   void run() {
     boolean isSmaller = true;
@@ -51,17 +38,17 @@ final class MoveReduction {
   }
 
   private boolean isChanged(int table) {
-    return state.way(table) != earlier.way(table)
-        || IntStream.range(0, earlier.count(table))
-            .anyMatch(i -> !state.isAt(table, earlier.place(table, i)));
+    return state.way[table] != earlier.way[table]
+        || IntStream.range(0, earlier.count[table])
+            .anyMatch(i -> !state.isAt(table, earlier.at[table][i]));
   }
 
   /** Takes back the first pair that pays: a table, and one that has left a place that it took. */
   private boolean takePairBack(List<Integer> changed) {
     Map<Integer, List<Integer>> left = new HashMap<>();
     for (int table : changed) {
-      for (int i = 0; i < earlier.count(table); i++) {
-        int place = earlier.place(table, i);
+      for (int i = 0; i < earlier.count[table]; i++) {
+        int place = earlier.at[table][i];
         if (!state.isAt(table, place)) {
           left.computeIfAbsent(place, p -> new ArrayList<>()).add(table);
         }
@@ -69,8 +56,8 @@ final class MoveReduction {
     }
     for (int table : changed) {
       SortedSet<Integer> others = new TreeSet<>();
-      for (int i = 0; i < state.count(table); i++) {
-        int place = state.place(table, i);
+      for (int i = 0; i < state.count[table]; i++) {
+        int place = state.at[table][i];
         if (!earlier.isAt(table, place)) {
           others.addAll(left.getOrDefault(place, List.of()));
         }
@@ -86,13 +73,13 @@ final class MoveReduction {
 
   /** Takes back two tables, or one table twice, if that makes the cost smaller. */
   private boolean takeBack(int table, int other) {
-    move.begin();
+    Move move = new Move();
     move.restore(earlier, table);
     if (other != table) {
       move.restore(earlier, other);
     }
     if (objective.evaluate(move) == Double.POSITIVE_INFINITY
-        || objective.movedCostMs() >= objective.costMs()) {
+        || objective.movedCostMs >= objective.costMs) {
       return false;
     }
     objective.apply(move);

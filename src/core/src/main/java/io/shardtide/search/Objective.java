@@ -26,7 +26,7 @@ final class Objective {
   final State state;
   private final CostEvaluator evaluator;
   private final Communication communication;
-  private final MovePrice movePrice;
+  final MovePrice movePrice;
   private final SynchronizationPrice synchronization;
   private final Consumer<Objective> afterMove;
   private final Places places;
@@ -38,9 +38,17 @@ final class Objective {
   private final double[] commFactor;
 
   private final double[] groupMs;
-  private final double[] computeMs;
-  private final double[] startMs;
-  private final double[] forwardMs;
+  final double[] computeMs;
+
+  /**
+   * When each device is ready for the forward all-to-all: its computation plus its backward
+   * communication, in milliseconds.
+   */
+  final double[] startMs;
+
+  /** The forward communication of each device in milliseconds, idle time not included. */
+  final double[] forwardMs;
+
   private final double[] units;
   private final LargestThree latestStart;
   private final LargestThree longestForward;
@@ -50,8 +58,12 @@ final class Objective {
   private double startSquares;
   private double unitSquares;
   private double slopeOfUnits;
-  private double costMs;
-  private double score;
+
+  /** The predicted cost of a step plus the prices, in milliseconds a step. */
+  double costMs;
+
+  /** What the search minimizes: the cost and its tie breaker. */
+  double score;
 
   // Of the move that was evaluated last.
   private final MoveDelta delta;
@@ -61,7 +73,10 @@ final class Objective {
   private final Communication.Loads loads;
   private Communication.Terms movedTerms;
   private boolean isSame;
-  private double movedCostMs;
+
+  /** {@link #costMs} after the move. */
+  double movedCostMs;
+
   double movedScore;
 
   /**
@@ -112,45 +127,8 @@ final class Objective {
     sum = new double[sumSize];
     movedGroupMs = new double[devices * launchGroups];
     movedComputeMs = new double[devices];
-    loads = new Communication.Loads(places.nodes());
+    loads = new Communication.Loads(places.nodes);
     refresh();
-  }
-
-  /** Returns the predicted cost of a step plus the prices, in milliseconds a step. */
-  double costMs() {
-    return costMs;
-  }
-
-  /** Returns the price of moves, in milliseconds a step. */
-  double moveMs() {
-    return movePrice.ms();
-  }
-
-  /** Returns what the search minimizes: the cost and its tie breaker. */
-  double score() {
-    return score;
-  }
-
-  /** Returns {@link #costMs} after the move that was evaluated last. */
-  double movedCostMs() {
-    return movedCostMs;
-  }
-
-  double computeMs(int device) {
-    return computeMs[device];
-  }
-
-  /**
-   * Returns when a device is ready for the forward all-to-all: its computation plus its backward
-   * communication, in milliseconds.
-   */
-  double startMs(int device) {
-    return startMs[device];
-  }
-
-  /** Returns the forward communication of a device in milliseconds, idle time not included. */
-  double forwardMs(int device) {
-    return forwardMs[device];
   }
 
   /** Returns the largest all-to-all load of any device, in units. */
@@ -225,11 +203,11 @@ final class Objective {
 
   /** Returns the level of the node with the largest load, after the move or before it. */
   private int level(int totalUnits, boolean isAfterMove) {
-    if (places.nodes() == 1) {
+    if (places.nodes == 1) {
       return AllToAllLoad.LEVELS;
     }
     double largest = 0;
-    for (int node = 0; node < places.nodes(); node++) {
+    for (int node = 0; node < places.nodes; node++) {
       int ofNode = state.unitsOfNode[node] + (isAfterMove ? delta.unitsOfNode[node] : 0);
       largest = Math.max(largest, (double) ofNode / places.size(places.ofNode(node)));
     }
@@ -237,11 +215,11 @@ final class Objective {
   }
 
   private double startMs(Communication.Terms of, int d, int ofUnits, double compute) {
-    return compute + commFactor[d] * of.backward.ms(places.nodeOf(d), ofUnits);
+    return compute + commFactor[d] * of.backward.ms(places.nodeOf[d], ofUnits);
   }
 
   private double forwardMs(Communication.Terms of, int d, int ofUnits) {
-    return commFactor[d] * of.forward.ms(places.nodeOf(d), ofUnits);
+    return commFactor[d] * of.forward.ms(places.nodeOf[d], ofUnits);
   }
 
   private void refreshDevice(int d) {
@@ -271,8 +249,8 @@ final class Objective {
     costMs =
         latestStart.largestBut(-1, -1)
             + longestForward.largestBut(-1, -1)
-            + movePrice.ms()
-            + synchronization.ms();
+            + movePrice.ms
+            + synchronization.ms;
     slopeOfUnits = tieBreaker.ofUnits(unitSquares);
     score = costMs + (tieBreaker.ofCosts(startSquares) + slopeOfUnits);
   }
@@ -309,9 +287,9 @@ final class Objective {
 
   private double evaluateCollected(Move move, double limit) {
     double prices =
-        movePrice.ms()
+        movePrice.ms
             + movePrice.change(state, move)
-            + synchronization.ms()
+            + synchronization.ms
             + synchronization.change(state, delta);
     computeTerms(move);
     Communication.Terms after = isSame ? terms : movedTerms;

@@ -27,9 +27,9 @@ record PartRemoval(State state) {
       int place = state.places.of(scope, device);
       int chosen = smallestOf(place, over, tier);
       if (chosen >= 0) {
-        int table = state.tableAt(place, chosen);
-        if (scope == ShardScope.DEVICE && state.way(table).onAll == null) {
-          state.remove(table, state.partAt(place, chosen));
+        int table = state.tableAt[place][chosen];
+        if (scope == ShardScope.DEVICE && state.way[table].onAll == null) {
+          state.remove(table, state.partAt[place][chosen]);
         } else {
           state.clear(table);
         }
@@ -42,7 +42,7 @@ record PartRemoval(State state) {
   /** Removes a table of which all devices have rows. */
   private void removeFromAll() {
     for (int t = 0; t < state.tables(); t++) {
-      if (state.way(t) != null && state.way(t).onAll != null) {
+      if (state.way[t] != null && state.way[t].onAll != null) {
         state.clear(t);
         return;
       }
@@ -54,8 +54,8 @@ record PartRemoval(State state) {
   private int smallestOf(int place, long least, int tier) {
     int chosen = -1;
     long best = 0;
-    for (int i = 0; i < state.countAt(place); i++) {
-      long bytes = state.way(state.tableAt(place, i)).memory[tier];
+    for (int i = 0; i < state.countAt[place]; i++) {
+      long bytes = state.way[state.tableAt[place][i]].memory[tier];
       boolean isBetter = best >= least ? bytes >= least && bytes < best : bytes > best;
       if (isBetter) {
         chosen = i;

@@ -137,8 +137,8 @@ final class Placer {
     Way[][] of = new Way[tables.size()][];
     Arrays.setAll(of, allowed);
     int units = 0;
-    for (Way[] ofTable : of) {
-      units += mostUnits(ofTable);
+    for (Way[] ofTable : of) { // A way on all devices has no load of any.
+      units += Arrays.stream(ofTable).mapToInt(way -> way.units * way.parts).max().orElse(0);
     }
     double maxUnits = cap * Math.max(1, units) / cluster.devices();
     double maxMs = grain * targetMs();
@@ -154,15 +154,6 @@ final class Placer {
       }
     }
     return false;
-  }
-
-  /** Returns the all-to-all load of a table on devices, 0 if it is on all. */
-  private static int mostUnits(Way[] of) {
-    int most = 0;
-    for (Way way : of) {
-      most = Math.max(most, way.units * way.parts);
-    }
-    return most;
   }
 
   /**
@@ -317,7 +308,7 @@ final class Placer {
         continue;
       }
       // Some parts may be kept: the missing ones get the same way.
-      Way way = state.way(t);
+      Way way = state.way[t];
       if (way == null) {
         if (ways.of(t).length == 0) {
           return false;
@@ -330,7 +321,7 @@ final class Placer {
         }
         continue;
       }
-      for (int i = state.count(t); i < way.parts; i++) {
+      for (int i = state.count[t]; i < way.parts; i++) {
         waiting.add(way);
       }
     }
@@ -344,7 +335,7 @@ final class Placer {
       }
       int device = best(state, part, 0, loadMs);
       if (device >= 0) {
-        boolean isAlone = part.onAll == null || state.count(table) > 0;
+        boolean isAlone = part.onAll == null || state.count[table] > 0;
         state.add(table, part, device);
         if (isAlone) {
           loadMs[device] = loadMs(state, device);
@@ -380,7 +371,7 @@ final class Placer {
     }
     System.arraycopy(state.sums, device * sum.length, sum, 0, sum.length);
     return slowdowns.computeMs(device, evaluator.computeMs(sum))
-        + slowdowns.communicationMs(device, ways.msPerUnit() * state.units[device]);
+        + slowdowns.communicationMs(device, ways.msPerUnit * state.units[device]);
   }
 
   /**
@@ -406,7 +397,7 @@ final class Placer {
     // A part takes room from its own place only, or as much from all.
     double[] values = new double[end - first];
     Arrays.setAll(values, i -> value.applyAsDouble(first + i));
-    for (int i = state.count(way.table); i < way.parts; i++) {
+    for (int i = state.count[way.table]; i < way.parts; i++) {
       int place = best(state, way, first, values);
       if (place < 0) {
         return false;
@@ -420,8 +411,8 @@ final class Placer {
   private boolean isInNode(State state, Way way, int place) {
     Places places = state.places;
     return !way.isInOneNode
-        || state.count(way.table) == 0
-        || places.nodeOf(state.place(way.table, 0)) == places.nodeOf(place);
+        || state.count[way.table] == 0
+        || places.nodeOf[state.at[way.table][0]] == places.nodeOf[place];
   }
 
   /** Takes a table's parts away and shards it in the first way that finds room. */
@@ -433,11 +424,11 @@ final class Placer {
   /** Shards a table in one way, at the places with the most room; false if one lacks it. */
   private boolean placeAt(State state, Way way) {
     Places places = state.places;
-    for (int range = 0; range < (way.isInOneNode ? places.nodes() : 1); range++) {
+    for (int range = 0; range < (way.isInOneNode ? places.nodes : 1); range++) {
       int node = places.ofNode(range);
-      int first = way.isInOneNode ? places.first(node) : places.firstOf(way.scope);
-      int end = way.isInOneNode ? places.end(node) : first + places.countOf(way.scope);
-      if (fill(state, way, first, end, place -> -(double) state.room(places.first(place)))) {
+      int first = way.isInOneNode ? places.first[node] : places.firstOf(way.scope);
+      int end = way.isInOneNode ? places.end[node] : first + places.countOf(way.scope);
+      if (fill(state, way, first, end, place -> -(double) state.room(places.first[place]))) {
         return true;
       }
       state.clear(way.table);
@@ -451,8 +442,8 @@ final class Placer {
     for (int t = 0; t < tables.size(); t++) {
       if (!state.isComplete(t)) {
         TableGroup table = tables.get(t);
-        Way way = state.way(t);
-        int placed = way == null ? 0 : (int) ((long) table.columns() * state.count(t) / way.parts);
+        Way way = state.way[t];
+        int placed = way == null ? 0 : (int) ((long) table.columns() * state.count[t] / way.parts);
         bytes += table.bytes(table.columns() - placed);
       }
     }

@@ -12,8 +12,8 @@ import java.util.Map;
  * copies. The devices of a place are consecutive.
  */
 final class Places {
-  private final int devices;
-  private final int nodes;
+  final int devices;
+  final int nodes;
 
   /** The first place of each scope, how many there are, and the most devices of one. */
   private record Range(int first, int count, int size) {}
@@ -22,10 +22,10 @@ final class Places {
   private final int firstNode;
 
   /** What is at each place, its first device, and the one behind its last. */
-  private final ShardScope[] scope;
+  final ShardScope[] scope;
 
-  private final int[] first;
-  private final int[] end;
+  final int[] first;
+  final int[] end;
 
   /** The node of each device. */
   final int[] nodeOf;
@@ -55,14 +55,6 @@ final class Places {
     Arrays.setAll(nodeOf, device -> of(ShardScope.NODE, device) - firstNode);
   }
 
-  int devices() {
-    return devices;
-  }
-
-  int nodes() {
-    return nodes;
-  }
-
   /** Returns the number of places. */
   int count() {
     return scope.length;
@@ -83,39 +75,19 @@ final class Places {
     return ranges.get(of).count();
   }
 
-  /** Returns what is at a place. */
-  ShardScope scope(int place) {
-    return scope[place];
-  }
-
-  /** Returns the node of a device. */
-  int nodeOf(int device) {
-    return nodeOf[device];
-  }
-
   /** Returns the node of a place of {@link ShardScope#NODE}. */
   int node(int place) {
     return place - firstNode;
   }
 
-  /** Returns the first device of a place. */
-  int first(int place) {
-    return first[place];
-  }
-
-  /** Returns the device behind the last one of a place. */
-  int end(int place) {
-    return end[place];
-  }
-
   /** Returns whether a device is one of a place's. */
   boolean covers(int place, int device) {
-    return first(place) <= device && device < end(place);
+    return first[place] <= device && device < end[place];
   }
 
   /** Returns the number of a place's devices. */
   int size(int place) {
-    return end(place) - first(place);
+    return end[place] - first[place];
   }
 
   /** Returns the place of a running shard. */

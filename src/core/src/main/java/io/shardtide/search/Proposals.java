@@ -42,7 +42,6 @@ final class Proposals {
   private final Communication communication;
   private final SeededRandom random;
   private final Places places;
-  private final int[] cacheable;
 
   /** Places that the way has already which is being placed: those with the stamp of now. */
   private final int[] takenStamp;
@@ -71,7 +70,6 @@ final class Proposals {
     this.random = random;
     this.isRepair = isRepair;
     places = state.places;
-    cacheable = ways.cacheable;
     takenStamp = new int[places.count()];
     otherWayEvery = Math.max(OTHER_WAY_EVERY, state.devices / 2);
     choices =
@@ -86,13 +84,13 @@ final class Proposals {
     if (random.below(otherWayEvery) == 0) {
       return proposeOtherWay(move);
     }
-    if (cacheable.length > 0 && random.below(CACHE_EVERY) == 0) {
+    if (ways.cacheable.length > 0 && random.below(CACHE_EVERY) == 0) {
       return proposeCache(move);
     }
     if (choices.length > 0 && random.below(COLLECTIVE_EVERY) == 0) {
       return proposeCollective(move);
     }
-    if (places.nodes() > 1 && random.below(NODE_EVERY) == 0) {
+    if (places.nodes > 1 && random.below(NODE_EVERY) == 0) {
       return proposeNode(move);
     }
     return proposeParts(move);
@@ -102,7 +100,7 @@ final class Proposals {
   private boolean proposeParts(Move move) {
     boolean isSwap = random.below(12) >= 6;
     int d = donor();
-    int count = state.countAt(d);
+    int count = state.countAt[d];
     if (count == 0) {
       return false;
     }
@@ -111,7 +109,7 @@ final class Proposals {
     if (!isSwap) {
       return addFrom(move, d, i, e);
     }
-    int back = state.countAt(e);
+    int back = state.countAt[e];
     return back > 0 && addSwap(move, d, i, e, random.below(back));
   }
 
@@ -123,12 +121,12 @@ final class Proposals {
    */
   boolean proposeUnload(Move move, int d, int units) {
     move.begin();
-    int count = state.countAt(d);
+    int count = state.countAt[d];
     if (count == 0) {
       return false;
     }
     int i = random.below(count);
-    int own = state.way(state.tableAt(d, i)).units;
+    int own = state.way[state.tableAt[d][i]].units;
     int e = random.below(state.devices);
     for (int c = 1; c < CANDIDATES; c++) {
       int other = random.below(state.devices);
@@ -137,12 +135,12 @@ final class Proposals {
     if (state.units[e] + own <= units) {
       return own > 0 && addFrom(move, d, i, e);
     }
-    int back = state.countAt(e);
+    int back = state.countAt[e];
     if (back == 0) {
       return false;
     }
     int j = random.below(back);
-    int more = own - state.way(state.tableAt(e, j)).units;
+    int more = own - state.way[state.tableAt[e][j]].units;
     return more > 0 && state.units[e] + more <= units && addSwap(move, d, i, e, j);
   }
 
@@ -150,9 +148,9 @@ final class Proposals {
   private boolean add(Move move, int table, int part, int to) {
     boolean mayMove =
         !state.isAt(table, to)
-            && (!state.way(table).isInOneNode
-                || state.count(table) == 1
-                || places.nodeOf(state.place(table, 0)) == places.nodeOf(to));
+            && (!state.way[table].isInOneNode
+                || state.count[table] == 1
+                || places.nodeOf[state.at[table][0]] == places.nodeOf[to]);
     if (mayMove) {
       move.shift(state, table, part, to);
     }
@@ -161,27 +159,27 @@ final class Proposals {
 
   /** Adds that part {@code i} of a place goes to another one; returns false if it may not. */
   private boolean addFrom(Move move, int d, int i, int e) {
-    return add(move, state.tableAt(d, i), state.partAt(d, i), e);
+    return add(move, state.tableAt[d][i], state.partAt[d][i], e);
   }
 
   /** Adds that parts of two places change places; returns false if they may not. */
   private boolean addSwap(Move move, int d, int i, int e, int j) {
-    return state.tableAt(d, i) != state.tableAt(e, j)
+    return state.tableAt[d][i] != state.tableAt[e][j]
         && addFrom(move, d, i, e)
         && addFrom(move, e, j, d);
   }
 
   /** Moves a part that is split over a node to another node, or lets two change places. */
   private boolean proposeNode(Move move) {
-    int from = places.ofNode(places.nodeOf(donor()));
-    int to = places.ofNode(random.below(places.nodes()));
-    int count = state.countAt(from);
+    int from = places.ofNode(places.nodeOf[donor()]);
+    int to = places.ofNode(random.below(places.nodes));
+    int count = state.countAt[from];
     if (to == from || count == 0) {
       return false;
     }
     int i = random.below(count);
-    int back = state.countAt(to);
-    boolean isSwap = !state.isAt(state.tableAt(from, i), to) && back > 0 && random.below(2) == 0;
+    int back = state.countAt[to];
+    boolean isSwap = !state.isAt(state.tableAt[from][i], to) && back > 0 && random.below(2) == 0;
     return isSwap ? addSwap(move, from, i, to, random.below(back)) : addFrom(move, from, i, to);
   }
 
@@ -191,19 +189,19 @@ final class Proposals {
     if (random.below(2) == 0) {
       return proposeWay(move, table);
     }
-    int i = random.below(state.count(table));
-    int d = state.place(table, i);
+    int i = random.below(state.count[table]);
+    int d = state.at[table][i];
     return d < state.devices && add(move, table, i, recipient(d));
   }
 
   /** Shards a table in another way: any one, or one of a highly loaded device. */
   private boolean proposeOtherWay(Move move) {
     int d = donor();
-    int count = state.countAt(d);
+    int count = state.countAt[d];
     int table =
         count == 0 || random.below(2) == 0
             ? random.below(state.tables())
-            : state.tableAt(d, random.below(count));
+            : state.tableAt[d][random.below(count)];
     return proposeWay(move, table);
   }
 
@@ -220,7 +218,7 @@ final class Proposals {
       return false;
     }
     Way way = of[random.below(of.length)];
-    return way != state.way(table) && place(move, table, way);
+    return way != state.way[table] && place(move, table, way);
   }
 
   /** Fills a move that shards a table in a way; returns whether there is room for it. */
@@ -246,7 +244,7 @@ final class Proposals {
       }
       takenStamp[place] = stamp;
       if (i == 0 && way.scope == ShardScope.DEVICE) {
-        nodeOfFirst = places.nodeOf(place);
+        nodeOfFirst = places.nodeOf[place];
       }
       at[i] = place;
     }
@@ -259,10 +257,10 @@ final class Proposals {
       return hasRoom(table, all, way) ? all : -1;
     }
     boolean isInNode = way.isInOneNode && part > 0;
-    if (part < state.count(table)) {
-      int now = state.place(table, part);
-      if (places.scope(now) == way.scope
-          && (!isInNode || places.nodeOf(now) == nodeOfFirst)
+    if (part < state.count[table]) {
+      int now = state.at[table][part];
+      if (places.scope[now] == way.scope
+          && (!isInNode || places.nodeOf[now] == nodeOfFirst)
           && takenStamp[now] != stamp
           && hasRoom(table, now, way)) {
         return now;
@@ -272,7 +270,7 @@ final class Proposals {
     int count = places.countOf(way.scope);
     if (isInNode) {
       int node = places.ofNode(nodeOfFirst);
-      first = places.first(node);
+      first = places.first[node];
       count = places.size(node);
     }
     int best = -1;
@@ -295,22 +293,22 @@ final class Proposals {
   /** Returns when the last device of a place is ready for the forward communication. */
   private double startMs(int place) {
     double last = 0;
-    for (int d = places.first(place); d < places.end(place); d++) {
-      last = Math.max(last, objective.startMs(d));
+    for (int d = places.first[place]; d < places.end[place]; d++) {
+      last = Math.max(last, objective.startMs[d]);
     }
     return last;
   }
 
   /** Returns whether a place has room, once the table has left it. */
   private boolean hasRoom(int table, int place, Way way) {
-    Way before = state.way(table);
-    for (int d = places.first(place); d < places.end(place); d++) {
+    Way before = state.way[table];
+    for (int d = places.first[place]; d < places.end[place]; d++) {
       System.arraycopy(way.memory, 0, more, 0, Tiers.COUNT);
       if (before != null && before.onAll != null) {
         Tiers.add(more, before.onAll.load.memory(), -1);
       }
-      for (int i = 0; i < state.count(table); i++) {
-        if (places.covers(state.place(table, i), d)) {
+      for (int i = 0; i < state.count[table]; i++) {
+        if (places.covers(state.at[table][i], d)) {
           Tiers.add(more, before.load.memory(), -1);
         }
       }
@@ -326,22 +324,22 @@ final class Proposals {
    * devices: what a byte of cache saves becomes equal everywhere.
    */
   private boolean proposeCache(Move move) {
-    int grown = cacheable[random.below(cacheable.length)];
-    int at = state.place(grown, random.below(state.count(grown)));
-    int device = places.first(at) + random.below(places.size(at));
-    int others = state.countAt(device);
+    int grown = ways.cacheable[random.below(ways.cacheable.length)];
+    int at = state.at[grown][random.below(state.count[grown])];
+    int device = places.first[at] + random.below(places.size(at));
+    int others = state.countAt[device];
     int shrunk = grown;
     if (others > 0 && random.below(CACHE_MOVES) > 0) {
-      shrunk = state.tableAt(device, random.below(others));
+      shrunk = state.tableAt[device][random.below(others)];
     } else if (random.below(2) == 0) {
-      shrunk = cacheable[random.below(cacheable.length)];
+      shrunk = ways.cacheable[random.below(ways.cacheable.length)];
     }
     return (shrunk == grown || addCache(move, shrunk, false)) && addCache(move, grown, true);
   }
 
   /** Adds that all parts of a table get a larger or a smaller cache. */
   private boolean addCache(Move move, int table, boolean more) {
-    Way before = state.way(table);
+    Way before = state.way[table];
     Way after = before;
     for (int level = 1 + random.below(MOST_LEVELS); level > 0; level--) {
       Way next = more ? after.moreCache : after.lessCache;
@@ -375,7 +373,7 @@ final class Proposals {
       return a;
     }
     int b = random.below(state.devices);
-    return objective.startMs(a) >= objective.startMs(b) ? a : b;
+    return objective.startMs[a] >= objective.startMs[b] ? a : b;
   }
 
   /** Returns a device to give load to: the earlier of two. */
@@ -385,6 +383,6 @@ final class Proposals {
     if (a == not) {
       return b;
     }
-    return b == not || objective.startMs(a) <= objective.startMs(b) ? a : b;
+    return b == not || objective.startMs[a] <= objective.startMs[b] ? a : b;
   }
 }

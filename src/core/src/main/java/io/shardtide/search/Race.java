@@ -60,7 +60,7 @@ final class Race {
     while (!work.isSpent(budget) && idle < MAX_IDLE) {
       double gain = startMs > 0 ? cooledMs / startMs : 1;
       for (Entrant entrant : entrants) {
-        entrant.expectedMs = entrant.search.bestMs() * (entrant.hasCooled ? 1 : gain);
+        entrant.expectedMs = entrant.search.bestMs * (entrant.hasCooled ? 1 : gain);
       }
       entrants.sort(Entrant.CHEAPEST_FIRST);
       // What the first cooling of a search takes: each has that in advance.
@@ -75,24 +75,24 @@ final class Race {
           least = deserved;
         }
       }
-      long moves = work.moves();
+      long moves = work.moves;
       long before = work.evaluations();
       if (next.hasCooled) {
         next.search.cycle(budget);
       } else {
-        startMs += next.search.bestMs();
+        startMs += next.search.bestMs;
         next.search.begin(budget);
-        cooledMs += next.search.bestMs();
+        cooledMs += next.search.bestMs;
         next.hasCooled = true;
         cooled++;
         cooledEvaluations += work.evaluations() - before;
       }
       next.evaluations += 1 + work.evaluations() - before;
-      idle = work.moves() == moves ? idle + 1 : 0;
+      idle = work.moves == moves ? idle + 1 : 0;
     }
     return entrants.stream()
         .map(entrant -> entrant.search)
-        .min(Comparator.comparingDouble(Annealing::bestMs))
+        .min(Comparator.comparingDouble((Annealing search) -> search.bestMs))
         .orElseThrow();
   }
 }

@@ -1,8 +1,8 @@
 package io.shardtide.search;
 
-import io.shardtide.cost.CostEvaluator;
 import io.shardtide.option.Option;
 import io.shardtide.option.TablePart;
+import io.shardtide.search.bound.PlanBound;
 import io.shardtide.search.problem.TableGroup;
 import io.shardtide.workload.ShardScope;
 import java.util.ArrayList;
@@ -15,30 +15,17 @@ import java.util.stream.IntStream;
  * moves shards of the running plan if the gain of all moves together pays for them and for the
  * reshard; where something has to move anyway, the reshard is paid.
  */
-final class Repair {
-  private static final Comparator<Annealing> CHEAPEST_FIRST =
-      Comparator.comparingDouble(Annealing::bestMs);
-
+record Repair(LocalSearch search) {
   /** Rounds without a gain after which a search ends: more of them gain nothing on average. */
   private static final int MAX_IDLE = 5;
 
   /** Perturbations without a gain after which a search ends. */
   private static final int MAX_KICKS = 20;
 
-  private final LocalSearch search;
-  private final CostEvaluator evaluator;
-  private final List<TableGroup> tables;
-
-  Repair(LocalSearch search) {
-    this.search = search;
-    evaluator = search.evaluator;
-    tables = search.tables;
-  }
-
   /** Returns the running plan with all tables placed and improved, or null if they do not fit. */
   State run() {
     State state = search.empty();
-    for (int t = 0; t < tables.size(); t++) {
+    for (int t = 0; t < search.tables.size(); t++) {
       Way way = kept(t);
       for (RunningTable.RunningPart part : search.running.get(t).parts()) {
         if (way != null) {
@@ -47,7 +34,8 @@ final class Repair {
       }
     }
     new PartRemoval(state).run();
-    int[] waiting = IntStream.range(0, tables.size()).filter(t -> !state.isComplete(t)).toArray();
+    int[] waiting =
+        IntStream.range(0, search.tables.size()).filter(t -> !state.isComplete(t)).toArray();
     if (!search.placer.complete(state, scope -> true)) {
       return null;
     }
@@ -60,7 +48,7 @@ final class Repair {
     if (parts.isEmpty()) {
       return null;
     }
-    TableGroup group = tables.get(table);
+    TableGroup group = search.tables.get(table);
     RunningTable.RunningPart first = parts.get(0);
     int columns = parts.stream().mapToInt(RunningTable.RunningPart::columns).sum();
     if (first.part().scope() != ShardScope.DEVICE && columns < group.columns()) {
@@ -87,7 +75,7 @@ final class Repair {
     boolean isInNode =
         part.scope() != ShardScope.DEVICE
             || !group.keepsPartsInNode()
-            || running.stream().map(of -> places.nodeOf(of.place())).distinct().count() == 1;
+            || running.stream().map(of -> places.nodeOf[of.place()]).distinct().count() == 1;
     return isInNode && group.columns() % part.columns() == 0 && group.allows(part, search.cluster);
   }
 
@@ -97,15 +85,16 @@ final class Repair {
     }
     Annealing first = search.annealing(state, true);
     if (waiting.length > 0) {
-      first.improve(waiting, evaluator.evaluations() + search.settings.evaluations(waiting.length));
+      first.improve(
+          waiting, search.work.evaluations() + search.settings.evaluations(waiting.length));
     }
-    double costMs = first.bestMs();
-    double reshardMs = first.moveMs() > 0 ? 0 : search.settings.reshardMsPerStep();
+    double costMs = first.bestMs;
+    double reshardMs = first.objective.movePrice.ms > 0 ? 0 : search.settings.reshardMsPerStep();
     if (search.settings.repairEvaluations() == 0
-        || (reshardMs > 0 && costMs - search.anyPlanMs() <= reshardMs)) {
+        || (reshardMs > 0 && costMs - PlanBound.of(search.problem, 0) <= reshardMs)) {
       return state;
     }
-    long limit = evaluator.evaluations() + search.settings.repairEvaluations();
+    long limit = search.work.evaluations() + search.settings.repairEvaluations();
     State kept = state.copy();
     List<Annealing> searches = new ArrayList<>();
     searches.add(first);
@@ -113,9 +102,12 @@ final class Repair {
       addWithout(scope, kept, searches, limit);
     }
     improveInTurn(searches, kept, limit);
-    Annealing best = searches.stream().min(CHEAPEST_FIRST).orElseThrow();
+    Annealing best =
+        searches.stream()
+            .min(Comparator.comparingDouble((Annealing search) -> search.bestMs))
+            .orElseThrow();
     leaveOptimum(best, kept, limit);
-    return best.bestMs() + reshardMs < costMs ? best.best() : kept;
+    return best.bestMs + reshardMs < costMs ? best.best() : kept;
   }
 
   /** Improves plans in rounds until the budget is spent, or several rounds have not gained. */
@@ -126,10 +118,10 @@ final class Repair {
       double before = bestMs;
       for (Annealing next : searches) {
         next.improve(limit);
-        if (evaluator.evaluations() < limit) {
+        if (search.work.evaluations() < limit) {
           next.reduceMoves(kept);
         }
-        bestMs = Math.min(bestMs, next.bestMs());
+        bestMs = Math.min(bestMs, next.bestMs);
       }
       idle = bestMs < before ? 0 : idle + 1;
     }
@@ -142,12 +134,12 @@ final class Repair {
   private void leaveOptimum(Annealing best, State kept, long limit) {
     int idle = 0;
     while (idle < MAX_KICKS && !search.work.isSpent(limit)) {
-      double before = best.bestMs();
+      double before = best.bestMs;
       best.cycle(limit);
-      if (evaluator.evaluations() < limit) {
+      if (search.work.evaluations() < limit) {
         best.reduceMoves(kept);
       }
-      idle = best.bestMs() < before ? 0 : idle + 1;
+      idle = best.bestMs < before ? 0 : idle + 1;
     }
   }
 
@@ -160,7 +152,9 @@ final class Repair {
     int[] changed =
         scope == ShardScope.DEVICE
             ? new int[0]
-            : IntStream.range(0, tables.size()).filter(t -> kept.way(t).scope == scope).toArray();
+            : IntStream.range(0, search.tables.size())
+                .filter(t -> kept.way[t].scope == scope)
+                .toArray();
     for (int table : changed) {
       state.clear(table);
     }

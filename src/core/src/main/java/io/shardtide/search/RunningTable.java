@@ -228,7 +228,7 @@ record RunningTable(
     for (PlacedShard of : sorted) {
       Shard shard = of.shard();
       blocks.merge(shard.columnOffset(), 1, Integer::sum);
-      if (shard.device() < places.devices()) {
+      if (shard.device() < places.devices) {
         int place = places.of(scope, shard.device());
         Region region =
             scope == ShardScope.DEVICE

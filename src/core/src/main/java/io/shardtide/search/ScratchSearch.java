@@ -48,7 +48,7 @@ public final class ScratchSearch {
     }
 
     double bestMs() {
-      return best == null ? Double.POSITIVE_INFINITY : best.bestMs();
+      return best == null ? Double.POSITIVE_INFINITY : best.bestMs;
     }
   }
 
@@ -121,7 +121,7 @@ public final class ScratchSearch {
     if (better.best != null) {
       return summary.of(better.search, better.best.best(), evaluations());
     }
-    long unplaced = Math.min(first.search.unplacedBytes(), second.search.unplacedBytes());
+    long unplaced = Math.min(first.search.unplacedBytes, second.search.unplacedBytes);
     return Relaxations.notFound(
         problem, Feasibility.notFound(problem.specs(), problem.cluster(), unplaced), evaluations());
   }

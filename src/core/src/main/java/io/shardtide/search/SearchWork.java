@@ -15,8 +15,11 @@ final class SearchWork {
   private static final long PROPOSALS_PER_EVALUATION = 20;
 
   private final CostEvaluator evaluator;
-  private long proposals;
-  private long moves;
+  long proposals;
+
+  /** The number of moves that were evaluated. */
+  long moves;
+
   private volatile boolean isStopped;
 
   SearchWork(CostEvaluator evaluator) {
@@ -51,23 +54,9 @@ final class SearchWork {
     isStopped = true;
   }
 
-  /** Counts a move that is evaluated. */
-  void moved() {
-    moves++;
-  }
-
   /** Returns how often a computation was predicted, for moves and for bookkeeping. */
   long evaluations() {
     return evaluator.evaluations();
-  }
-
-  long proposals() {
-    return proposals;
-  }
-
-  /** Returns the number of moves that were evaluated. */
-  long moves() {
-    return moves;
   }
 
   /**

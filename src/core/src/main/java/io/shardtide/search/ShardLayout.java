@@ -31,7 +31,7 @@ final class ShardLayout {
       State state, List<TableGroup> tables, List<RunningTable> running) {
     Map<String, List<Shard>> shards = new HashMap<>();
     for (int t = 0; t < tables.size(); t++) {
-      shards(tables.get(t), state.way(t), state.placesOf(t), state.places, running.get(t).parts())
+      shards(tables.get(t), state.way[t], state.at[t], state.places, running.get(t).parts())
           .forEach((table, ofTable) -> shards.put(table.name(), ofTable));
     }
     return shards;
@@ -49,7 +49,7 @@ final class ShardLayout {
       TableGroup group, Way way, int[] at, Places places, List<RunningTable.RunningPart> running) {
     TableSpec first = group.tables().get(0).table();
     int[] ordered = order(Arrays.copyOf(at, way.parts), way.part, first.rows(), running);
-    ShardKind kind = group.kind(way.part, places.devices()).orElseThrow();
+    ShardKind kind = group.kind(way.part, places.devices).orElseThrow();
     Map<TableSpec, List<Shard>> shards = new LinkedHashMap<>();
     for (TablePrediction prediction : group.tables()) {
       TableSpec table = prediction.table();
@@ -63,7 +63,7 @@ final class ShardLayout {
       for (int number = 0; number < ordered.length; number++) {
         Region all = part.region(number, table.rows() - firstRow);
         boolean isCopied = kind.scope() == ShardScope.COPIES;
-        int device = isCopied ? Shard.EVERY_DEVICE : places.first(ordered[number]);
+        int device = isCopied ? Shard.EVERY_DEVICE : places.first[ordered[number]];
         int devices = isCopied ? 1 : places.size(ordered[number]);
         int blocks = Math.max(devices, part.blocks());
         Optional<RowOrder> rowOrder =

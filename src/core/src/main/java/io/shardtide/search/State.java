@@ -22,21 +22,23 @@ final class State {
   final int sumSize;
 
   /** The way of each table; null if it has no part. */
-  private final Way[] way;
+  final Way[] way;
 
-  /** The places of each table's parts, and how many there are. */
-  private final int[][] at;
+  /** The places of each table's parts, and how many there are: changed by methods of this alone. */
+  final int[][] at;
 
-  private final int[] count;
+  final int[] count;
 
   /** Where each part is in the list of its place. */
   private final int[][] slot;
 
   /** The parts at each place: their tables, and which part of the table each is. */
-  private final int[][] tableAt;
+  final int[][] tableAt;
 
-  private final int[][] partAt;
-  private final int[] countAt;
+  final int[][] partAt;
+
+  /** How many parts are at each place; of a device, only those with all rows. */
+  final int[] countAt;
 
   /** Sums of towers, one device after another. */
   final double[] sums;
@@ -68,7 +70,7 @@ final class State {
     this.sumSize = sumSize;
     this.stepBytes = stepBytes;
     this.memory = memory;
-    devices = places.devices();
+    devices = places.devices;
     way = new Way[tables];
     at = new int[tables][1];
     slot = new int[tables][1];
@@ -78,8 +80,8 @@ final class State {
     countAt = new int[places.count()];
     sums = new double[devices * sumSize];
     units = new int[devices];
-    unitsOfNode = new int[places.nodes()];
-    collectives = new Communication.Loads(places.nodes());
+    unitsOfNode = new int[places.nodes];
+    collectives = new Communication.Loads(places.nodes);
     bytes = new long[Tiers.COUNT][devices];
     Arrays.fill(bytes[Tiers.DEVICE], stepBytes);
     parts = new int[devices];
@@ -101,29 +103,9 @@ final class State {
     return way.length;
   }
 
-  /** Returns the way of a table; null if it has no part. */
-  Way way(int table) {
-    return way[table];
-  }
-
-  /** Returns how many parts of a table are at places. */
-  int count(int table) {
-    return count[table];
-  }
-
   /** Returns whether all parts of a table are at places. */
   boolean isComplete(int table) {
     return way[table] != null && count[table] == way[table].parts;
-  }
-
-  /** Returns the place of a table's part. */
-  int place(int table, int part) {
-    return at[table][part];
-  }
-
-  /** Returns the places of a table's parts, of which there are {@link #count}; must not change. */
-  int[] placesOf(int table) {
-    return at[table];
   }
 
   /** Returns whether a part of a table is at a place. */
@@ -135,21 +117,6 @@ final class State {
       }
     }
     return false;
-  }
-
-  /** Returns how many parts are at a place; of a device, only those with all rows. */
-  int countAt(int place) {
-    return countAt[place];
-  }
-
-  /** Returns the table of a place's part {@code i}. */
-  int tableAt(int place, int i) {
-    return tableAt[place][i];
-  }
-
-  /** Returns which part of its table a place's part {@code i} is. */
-  int partAt(int place, int i) {
-    return partAt[place][i];
   }
 
   /** Returns how many bytes of a device's memory are free. */
@@ -178,7 +145,7 @@ final class State {
         return false;
       }
     }
-    for (int d = places.first(place); d < places.end(place); d++) {
+    for (int d = places.first[place]; d < places.end[place]; d++) {
       if (!hasRoom(d, isFirst ? of.memory : of.load.memory())) {
         return false;
       }
@@ -199,7 +166,7 @@ final class State {
         }
       }
       for (int i = 0; i < count[t]; i++) {
-        for (int d = places.first(at[t][i]); d < places.end(at[t][i]); d++) {
+        for (int d = places.first[at[t][i]]; d < places.end[at[t][i]]; d++) {
           loads.get(d).add(way[t].load);
         }
       }
@@ -215,11 +182,6 @@ final class State {
         shift(of.onAll, places.firstOf(ShardScope.COPIES), 1);
       }
     }
-    append(table, place);
-    shift(of, place, 1);
-  }
-
-  private void append(int table, int place) {
     int i = count[table]++;
     if (i == at[table].length) {
       at[table] = Arrays.copyOf(at[table], 2 * i);
@@ -227,6 +189,7 @@ final class State {
     }
     at[table][i] = place;
     enlist(table, i, place);
+    shift(of, place, 1);
   }
 
   private void enlist(int table, int part, int place) {
@@ -309,10 +272,10 @@ final class State {
   /** Adds a part's loads to the devices of its place, or takes them away. */
   private void shift(Way of, int place, int sign) {
     collectives.add(of, places, place, sign);
-    for (int d = places.first(place); d < places.end(place); d++) {
+    for (int d = places.first[place]; d < places.end[place]; d++) {
       shift(sums, d * sumSize, of, sign);
       units[d] += sign * of.units;
-      unitsOfNode[places.nodeOf(d)] += sign * of.units;
+      unitsOfNode[places.nodeOf[d]] += sign * of.units;
       Tiers.add(bytes, d, of.load.memory(), sign);
       parts[d] += sign;
     }

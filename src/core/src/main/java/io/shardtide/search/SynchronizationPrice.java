@@ -13,17 +13,14 @@ final class SynchronizationPrice {
   private final boolean isFree;
 
   private long most;
-  private double ms;
+
+  /** The price of the state, in milliseconds a step. */
+  double ms;
 
   SynchronizationPrice(Synchronization synchronization, CostEvaluator evaluator) {
     this.synchronization = synchronization;
     this.evaluator = evaluator;
     isFree = !synchronization.groups().areSeveral();
-  }
-
-  /** Returns the price in milliseconds a step. */
-  double ms() {
-    return ms;
   }
 
   /** Recomputes the price from a state. */

@@ -51,7 +51,10 @@ final class TableWays {
   private final LoadUnits units;
   private final Places places;
   private final List<StepCollective> collectives;
-  private final double msPerUnit;
+
+  /** Milliseconds of both all-to-alls for each unit of a device's load. */
+  final double msPerUnit;
+
   private final double msPerUnitBetweenNodes;
   private final List<OfTable> ofTables;
 
@@ -99,7 +102,7 @@ final class TableWays {
     collectives = StepCollectives.of(cluster).all();
     int even = Math.max(1, units.total() / cluster.devices());
     msPerUnit = communication.evenAllToAllsMs(ShardScope.DEVICE, even, units.total()) / even;
-    int ofNode = Math.max(1, units.totalOfNodes() / places.nodes());
+    int ofNode = Math.max(1, units.totalOfNodes() / places.nodes);
     msPerUnitBetweenNodes =
         communication.evenAllToAllsMs(ShardScope.NODE, ofNode, units.totalOfNodes()) / ofNode;
     ofTables = new ArrayList<>();
@@ -133,11 +136,6 @@ final class TableWays {
         ofTables.get(table).known.put(option, way(table, option, null));
       }
     }
-  }
-
-  /** Returns the milliseconds of both all-to-alls for each unit of a device's load. */
-  double msPerUnit() {
-    return msPerUnit;
   }
 
   /**

@@ -67,7 +67,10 @@ public record PlanningState(
   /** Returns this after all predictions of a generation were read. */
   public PlanningState complete(PredictedGeneration next) {
     boolean sameGeneration =
-        predicted.isPresent() && predicted.get().generation() == next.generation();
+        predicted.filter(now -> now.generation() == next.generation()).isPresent();
+    String hardware = next.cluster().hardware();
+    boolean isSameHardware =
+        predicted.filter(now -> now.cluster().hardware().equals(hardware)).isPresent();
     return with()
         .predicted(Optional.of(next))
         .isPartial(false)
@@ -75,13 +78,8 @@ public record PlanningState(
             sameGeneration && state != PendingWork.CHANGE_PENDING
                 ? PendingWork.MODEL_PENDING
                 : PendingWork.CHANGE_PENDING)
-        .slow(isSameHardware(next) ? DeviceSpeed.within(slow, next.cluster().devices()) : List.of())
+        .slow(isSameHardware ? DeviceSpeed.within(slow, next.cluster().devices()) : List.of())
         .build();
-  }
-
-  private boolean isSameHardware(PredictedGeneration next) {
-    return predicted.isPresent()
-        && predicted.get().cluster().hardware().equals(next.cluster().hardware());
   }
 
   /**

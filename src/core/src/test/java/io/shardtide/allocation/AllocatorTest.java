@@ -13,6 +13,7 @@ import io.shardtide.pool.PoolState;
 import io.shardtide.pool.PoolUpdate;
 import io.shardtide.pool.ThroughputCurve;
 import io.shardtide.pool.WorkloadAllocation;
+import io.shardtide.testing.PoolSamples;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -102,11 +103,11 @@ class AllocatorTest {
         .isEqualTo(
             "shrinks from 4 nodes to 3: its throughput falls by 25.0%; the pool lost 1 node of it;"
                 + " its fair share is 3.0");
-    assertThat(after.transfer("search-ads", "node-02"))
+    assertThat(PoolSamples.transfer(after, "search-ads", "node-02"))
         .contains(
             new NodeTransfer(
                 "node-02", "search-ads", Optional.empty(), "the pool no longer has the node"));
-    assertThat(after.transfer("search-ads", "node-01")).isEmpty();
+    assertThat(PoolSamples.transfer(after, "search-ads", "node-01")).isEmpty();
   }
 
   @Test
@@ -125,7 +126,7 @@ class AllocatorTest {
     pools.allocate(FREE);
     Allocation after = pools.claim("feed", 3, 3, 0).allocate(FREE);
     assertThat(of(after, "search-ads").change()).isEqualTo(AllocationChange.SHRANK);
-    NodeTransfer transfer = after.transfer("search-ads", "node-02").orElseThrow();
+    NodeTransfer transfer = PoolSamples.transfer(after, "search-ads", "node-02").orElseThrow();
     assertThat(transfer.to()).contains("feed");
     assertThat(transfer.reason())
         .isEqualTo(

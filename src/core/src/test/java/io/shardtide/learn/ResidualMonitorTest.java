@@ -39,7 +39,7 @@ class ResidualMonitorTest {
     Random random = new Random(3);
     for (int i = 0; i < 1_000; i++) {
       window = monitor.add(window, 0.3 + 0.02 * random.nextGaussian());
-      assertThat(window.residuals()).hasSizeLessThanOrEqualTo(ResidualMonitor.COMMON.capacity());
+      assertThat(window.residuals()).hasSizeLessThanOrEqualTo(ResidualMonitor.COMMON.capacity);
       assertThat(monitor.isAlarm(window)).isFalse();
     }
     assertThat(window.samples()).isEqualTo(1_000);

@@ -17,6 +17,7 @@ import io.shardtide.step.WorkloadStep;
 import io.shardtide.step.Workloads;
 import io.shardtide.testing.Fixtures;
 import io.shardtide.testing.PlainPredictors;
+import io.shardtide.testing.Plans;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.RejectedException;
 import io.shardtide.workload.RejectionReason;
@@ -116,7 +117,7 @@ class RunningPlanTest {
 
   private FeedbackTables read(JudgedLog log, Random random) {
     Map<String, AcceptedStatus> accepted = new HashMap<>();
-    FeedbackTables store = FeedbackTables.inMemory(accepted);
+    FeedbackTables store = Plans.feedbackTables(accepted);
     List<List<Runnable>> topics = new ArrayList<>();
     topics.add(new ArrayList<>());
     log.predictions.forEach(part -> topics.get(0).add(() -> feedback.onPredictions(store, part)));

@@ -202,9 +202,11 @@ class MoveWavesTest {
         new PlanPrediction(
             sample.prediction().deviceCosts(),
             sample.predictedMs(),
-            new Insight(6.25, 0, sample.prediction().insight().bottleneck(), List.of(gain)),
+            new Insight(
+                6.25, 0, sample.prediction().insight().bottleneck(), List.of(gain), List.of()),
             List.of(),
             0,
+            List.of(),
             List.of());
     return new ShardingPlan(
             "",

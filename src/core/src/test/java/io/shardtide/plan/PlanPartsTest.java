@@ -50,9 +50,11 @@ class PlanPartsTest {
         new PlanPrediction(
             List.of(),
             6,
-            new Insight(5, 0, new Bottleneck(0, Explanation.Cause.MEMORY, "a", 0), List.of()),
+            new Insight(
+                5, 0, new Bottleneck(0, Explanation.Cause.MEMORY, "a", 0), List.of(), List.of()),
             List.of(),
             0,
+            List.of(),
             List.of()),
         moves,
         new SearchRun(99, 12.5, Instant.EPOCH));

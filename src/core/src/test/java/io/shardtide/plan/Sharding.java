@@ -1,5 +1,6 @@
 package io.shardtide.plan;
 
+import io.shardtide.testing.Plans;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Names;
 import io.shardtide.workload.ShardKind;
@@ -295,7 +296,7 @@ public sealed interface Sharding {
     OptionalDouble cacheShare = others.get(0).cacheShare();
     List<Shard> expected =
         sharding.shards(table, cluster).stream()
-            .map(shard -> shard.isCopied() ? shard : shard.withCacheShare(cacheShare))
+            .map(shard -> shard.isCopied() ? shard : Plans.cached(shard, cacheShare))
             .toList();
     if (!expected.equals(sorted)) {
       throw invalid(

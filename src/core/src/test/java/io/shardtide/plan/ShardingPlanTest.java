@@ -44,7 +44,8 @@ class ShardingPlanTest {
                   0,
                   1,
                   Explanation.Cause.DEVICE_LOST,
-                  0.25)));
+                  0.25)),
+          List.of());
   private static final OutOfRange PLACE = new OutOfRange("a", "rows", 10, 1000, 2e7);
   private static final Transfer MOVE = move(64, 2560);
 
@@ -70,7 +71,7 @@ class ShardingPlanTest {
           Optional.of("before"),
           List.of());
   private static final PlanPrediction PREDICTION =
-      new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1, List.of());
+      new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1, List.of(), List.of());
   private static final PlanMoves MOVES = new PlanMoves(List.of(MOVE), List.of(DIRECT));
   private static final SearchRun RUN = new SearchRun(99, 12.5, Instant.EPOCH);
 
@@ -275,10 +276,16 @@ class ShardingPlanTest {
                 .build(),
             plan(
                 new PlanPrediction(
-                    List.of(otherCost, COST), 6, INSIGHT, List.of(PLACE), 1, List.of())),
-            plan(new PlanPrediction(List.of(COST, COST), 7, INSIGHT, List.of(PLACE), 1, List.of())),
-            plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(), 1, List.of())),
-            plan(new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 2, List.of())),
+                    List.of(otherCost, COST), 6, INSIGHT, List.of(PLACE), 1, List.of(), List.of())),
+            plan(
+                new PlanPrediction(
+                    List.of(COST, COST), 7, INSIGHT, List.of(PLACE), 1, List.of(), List.of())),
+            plan(
+                new PlanPrediction(
+                    List.of(COST, COST), 6, INSIGHT, List.of(), 1, List.of(), List.of())),
+            plan(
+                new PlanPrediction(
+                    List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 2, List.of(), List.of())),
             plan(
                 misses(
                     new CacheMisses("a", 0.25, UseKnowledge.ACCESS_CDF, OptionalDouble.empty()))),
@@ -291,7 +298,7 @@ class ShardingPlanTest {
             plan(misses(new CacheMisses("b", 0.5, UseKnowledge.NONE, OptionalDouble.of(0.7)))),
             plan(
                 new PlanPrediction(
-                    List.of(COST, COST), 6, INSIGHT, List.of(otherPlace), 1, List.of())),
+                    List.of(COST, COST), 6, INSIGHT, List.of(otherPlace), 1, List.of(), List.of())),
             plan(move(64, 2561), DIRECT),
             plan(MOVE, new MoveStep(0, MoveStep.Stage.TO_HOST)));
     assertThat(different.stream().map(ShardingPlan::contentId).distinct())
@@ -299,7 +306,8 @@ class ShardingPlanTest {
   }
 
   private static PlanPrediction misses(CacheMisses misses) {
-    return new PlanPrediction(List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1, List.of(misses));
+    return new PlanPrediction(
+        List.of(COST, COST), 6, INSIGHT, List.of(PLACE), 1, List.of(misses), List.of());
   }
 
   @Test

@@ -342,7 +342,7 @@ class AllFeaturesTest {
       OptionalDouble cache =
           random.nextBoolean() ? OptionalDouble.empty() : OptionalDouble.of(0.114);
       return shardings.cutByUse(tables).stream()
-          .map(s -> s.isCopied() ? s : s.withCacheShare(cache))
+          .map(s -> s.isCopied() ? s : Plans.cached(s, cache))
           .toList();
     }
 
@@ -367,8 +367,8 @@ class AllFeaturesTest {
         int first = search.places.firstOf(way.scope);
         int count = search.places.countOf(way.scope);
         if (way.isInOneNode) {
-          int node = search.places.ofNode(search.places.nodeOf(random.nextInt(count)));
-          first = search.places.first(node);
+          int node = search.places.ofNode(search.places.nodeOf[random.nextInt(count)]);
+          first = search.places.first[node];
           count = search.places.size(node);
         }
         if (count < way.parts) {
@@ -639,7 +639,7 @@ class AllFeaturesTest {
         split
             .others()
             .shards(table, problem.cluster())
-            .forEach(shard -> uncut.add(shard.withCacheShare(cacheShare)));
+            .forEach(shard -> uncut.add(Plans.cached(shard, cacheShare)));
       } else {
         uncut.addAll(shards);
       }
@@ -702,7 +702,7 @@ class AllFeaturesTest {
         new MovePrice(
             search.running, search.tables, search.cluster, of, problem.synchronization().groups());
     price.refresh(state);
-    assertThat(search.annealing(state, true).moveMs()).isEqualTo(price.ms());
+    assertThat(search.annealing(state, true).objective.movePrice.ms).isEqualTo(price.ms);
     Map<String, List<Shard>> before = byTable(problem.reusablePlan().shards());
     for (int t = 0; t < search.tables.size(); t++) {
       Set<String> names = new HashSet<>();
@@ -721,7 +721,7 @@ class AllFeaturesTest {
       double ms =
           moves.stream().filter(m -> names.contains(m.table())).mapToDouble(of::moveMs).sum();
       if (isSame) {
-        assertThat(price.ms(t))
+        assertThat(price.ofTable[t])
             .as("price of moves of %s from %s", names, before)
             .isCloseTo(ms, within(1e-9 * Math.max(1, ms)));
       }

@@ -251,7 +251,7 @@ class CachesTest {
         new ArrayList<>(
             new Sharding.RowWise()
                 .shards(table, cluster).stream()
-                    .map(shard -> shard.withCacheShare(OptionalDouble.of(0.5)))
+                    .map(shard -> Plans.cached(shard, OptionalDouble.of(0.5)))
                     .toList());
     shards.addAll(new Sharding.TableWise(1).shards(other, cluster));
     assertThat(TableShapes.cacheMisses(List.of(table, other), shards, cluster))

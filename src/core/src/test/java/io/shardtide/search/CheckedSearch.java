@@ -35,13 +35,13 @@ final class CheckedSearch {
     // As it was set: a move may have left fewer units than that in total.
     fresh.minMaxUnits = objective.minMaxUnits;
     fresh.refreshCommunication();
-    checkSame("evaluated cost", objective.movedCostMs(), fresh.costMs());
-    checkSame("evaluated score", objective.movedScore, fresh.score());
-    checkSame("cost", objective.costMs(), fresh.costMs());
-    checkSame("score", objective.score(), fresh.score());
+    checkSame("evaluated cost", objective.movedCostMs, fresh.costMs);
+    checkSame("evaluated score", objective.movedScore, fresh.score);
+    checkSame("cost", objective.costMs, fresh.costMs);
+    checkSame("score", objective.score, fresh.score);
     for (int d = 0; d < objective.state.devices; d++) {
-      checkSame("start of device " + d, objective.startMs(d), fresh.startMs(d));
-      checkSame("forward communication of device " + d, objective.forwardMs(d), fresh.forwardMs(d));
+      checkSame("start of device " + d, objective.startMs[d], fresh.startMs[d]);
+      checkSame("forward communication of device " + d, objective.forwardMs[d], fresh.forwardMs[d]);
     }
   }
 

@@ -520,7 +520,7 @@ class ConstraintsTest {
     SearchResult.Found found = (SearchResult.Found) CheckedSearch.search(after, BRIEF);
     check(after, found);
     double moveMs = found.moves(running, after.tables()).stream().mapToDouble(BRIEF::moveMs).sum();
-    assertThat(search.annealing(repaired, true).moveMs())
+    assertThat(search.annealing(repaired, true).objective.movePrice.ms)
         .isPositive()
         .isCloseTo(moveMs, within(1e-9));
   }

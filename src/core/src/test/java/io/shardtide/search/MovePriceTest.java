@@ -80,7 +80,7 @@ class MovePriceTest {
     }
 
     double moveMs() {
-      return search.annealing(state, false).moveMs();
+      return search.annealing(state, false).objective.movePrice.ms;
     }
   }
 

@@ -35,7 +35,7 @@ class ObjectiveTest {
     for (int t = 0; t < TABLES.size(); t++) {
       state.add(t, whole(t), t % DEVICES);
     }
-    return search.annealing(state, false).objective();
+    return search.annealing(state, false).objective;
   }
 
   private Move move(int table, int to) {
@@ -48,21 +48,21 @@ class ObjectiveTest {
   @Test
   void a_move_and_its_reverse_restore_every_bit() {
     Objective objective = objective();
-    double cost = objective.costMs();
+    double cost = objective.costMs;
     Random random = new Random(2);
     for (int i = 0; i < 200; i++) {
       int table = random.nextInt(TABLES.size());
-      int to = (state.place(table, 0) + 1 + random.nextInt(DEVICES - 1)) % DEVICES;
+      int to = (state.at[table][0] + 1 + random.nextInt(DEVICES - 1)) % DEVICES;
       Move move = move(table, to);
       Move back = Move.restoring(state, table);
       double score = objective.evaluate(move);
-      double expected = objective.movedCostMs();
+      double expected = objective.movedCostMs;
       objective.apply(move);
-      assertThat(objective.costMs()).isEqualTo(expected);
-      assertThat(objective.score()).isCloseTo(score, org.assertj.core.data.Offset.offset(1e-9));
+      assertThat(objective.costMs).isEqualTo(expected);
+      assertThat(objective.score).isCloseTo(score, org.assertj.core.data.Offset.offset(1e-9));
       objective.evaluate(back);
       objective.apply(back);
-      assertThat(objective.costMs()).isEqualTo(cost);
+      assertThat(objective.costMs).isEqualTo(cost);
     }
   }
 
@@ -71,7 +71,7 @@ class ObjectiveTest {
   void a_limit_changes_no_score_that_is_below_it() {
     Objective objective = objective();
     for (int table = 0; table < TABLES.size(); table++) {
-      Move move = move(table, (state.place(table, 0) + 1) % DEVICES);
+      Move move = move(table, (state.at[table][0] + 1) % DEVICES);
       double score = objective.evaluate(move);
       assertThat(objective.evaluate(move, score, Integer.MAX_VALUE)).isEqualTo(score);
       assertThat(objective.evaluate(move, score - 1e-6, Integer.MAX_VALUE))
@@ -83,10 +83,10 @@ class ObjectiveTest {
   @Test
   void a_fault_in_the_increments_is_caught() {
     Objective objective = objective();
-    Move move = move(0, 1 + state.place(0, 0));
+    Move move = move(0, 1 + state.at[0][0]);
     objective.evaluate(move);
-    int elsewhere = (state.place(0, 0) + 3) % DEVICES;
-    state.add(5, state.way(5), elsewhere);
+    int elsewhere = (state.at[0][0] + 3) % DEVICES;
+    state.add(5, state.way[5], elsewhere);
     assertThatThrownBy(() -> objective.apply(move))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining("from scratch");
@@ -96,7 +96,7 @@ class ObjectiveTest {
   void a_move_that_was_not_evaluated_is_caught() {
     Objective objective = objective();
     objective.evaluate(move(1, 0));
-    assertThatThrownBy(() -> objective.apply(move(0, 1 + state.place(0, 0))))
+    assertThatThrownBy(() -> objective.apply(move(0, 1 + state.at[0][0])))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageMatching(".* must be .* ms as computed from scratch, got .* ms");
   }

@@ -48,7 +48,7 @@ class PackingTest {
     List<Integer> devices() {
       List<Integer> devices = new ArrayList<>();
       for (int t = 0; t < rows.length; t++) {
-        devices.add(state.count(t) == 0 ? -1 : state.place(t, 0));
+        devices.add(state.count[t] == 0 ? -1 : state.at[t][0]);
       }
       return devices;
     }
@@ -134,7 +134,7 @@ class PackingTest {
     for (PlacementStrategy strategy : PlacementStrategy.values()) {
       State state = search.empty();
       assertThat(search.placer.pack(state, strategy, 0, new SeededRandom(1))).isTrue();
-      assertThat(List.of(state.count(0), state.count(1))).containsExactly(2, 1);
+      assertThat(List.of(state.count[0], state.count[1])).containsExactly(2, 1);
     }
   }
 

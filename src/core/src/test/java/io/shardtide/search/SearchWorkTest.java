@@ -121,9 +121,9 @@ class SearchWorkTest {
     SearchWork work = work(problem(cluster, constrained));
     long budget = SETTINGS.evaluationsFromScratch(count) / 2;
     assertThat(work.evaluations()).isLessThan(budget + 1_000);
-    assertThat(work.proposals()).isLessThanOrEqualTo(MOST_PROPOSALS * budget + MOST_PROPOSALS);
-    assertThat(work.moves()).as("moves of the two tables are tried").isPositive();
-    assertThat(free.proposals())
+    assertThat(work.proposals).isLessThanOrEqualTo(MOST_PROPOSALS * budget + MOST_PROPOSALS);
+    assertThat(work.moves).as("moves of the two tables are tried").isPositive();
+    assertThat(free.proposals)
         .as("the limit of proposals is for constrained workloads only")
         .isLessThan(MOST_PROPOSALS * budget / 2);
   }

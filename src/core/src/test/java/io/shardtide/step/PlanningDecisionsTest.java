@@ -191,6 +191,7 @@ class PlanningDecisionsTest {
                     before.insight(),
                     before.outOfRange(),
                     before.outOfRangeCount(),
+                    List.of(),
                     List.of()),
                 plan.transition(),
                 plan.run())

@@ -5,22 +5,50 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.StepCost;
 import io.shardtide.cost.TablePrediction;
+import io.shardtide.learn.FeedbackTables;
 import io.shardtide.plan.DeviceCost;
 import io.shardtide.plan.PlanShards;
 import io.shardtide.plan.Shard;
 import io.shardtide.search.problem.SearchProblem;
 import io.shardtide.search.problem.SearchResult;
+import io.shardtide.state.AcceptedStatus;
+import io.shardtide.step.MemoryKeyValues;
 import io.shardtide.workload.CanonicalHash;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.TableSpec;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Random;
 
 /** Problems, and what must hold for every plan. */
 public final class Plans {
   private Plans() {}
+
+  /** A shard with another cache. */
+  public static Shard cached(Shard shard, OptionalDouble share) {
+    return new Shard(
+        shard.table(),
+        shard.region(),
+        shard.device(),
+        shard.kind(),
+        share,
+        shard.deduplicated(),
+        shard.rowOrder());
+  }
+
+  /** Tables of feedback in memory, of what planning accepted of each workload. */
+  public static FeedbackTables feedbackTables(Map<String, AcceptedStatus> accepted) {
+    return new FeedbackTables(
+        new MemoryKeyValues<>(),
+        new MemoryKeyValues<>(),
+        new MemoryKeyValues<>(),
+        new MemoryKeyValues<>(),
+        id -> Optional.ofNullable(accepted.get(id)));
+  }
 
   /** A problem without a running plan, predicted by a model of columns. */
   public static SearchProblem problem(List<TableSpec> tables, ClusterSpec cluster) {

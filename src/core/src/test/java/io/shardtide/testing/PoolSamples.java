@@ -37,6 +37,14 @@ public final class PoolSamples {
 
   private PoolSamples() {}
 
+  /** What an allocation does with a node that a workload loses; empty if it does not lose it. */
+  public static Optional<NodeTransfer> transfer(
+      Allocation allocation, String workloadId, String node) {
+    return allocation.transfers().stream()
+        .filter(t -> t.from().equals(workloadId) && t.node().equals(node))
+        .findFirst();
+  }
+
   /** Returns a pool of nodes n1, n2 ... of one device each, of the hardware of most tests. */
   public static Pool pool(int nodes, long memoryBytes) {
     List<PoolNode> list = new ArrayList<>();

@@ -92,9 +92,14 @@ public record RandomMoves(
             costs,
             stepMs(costs) + replication.msPerStep(),
             new Insight(
-                0, 0, sample.prediction().insight().bottleneck(), explanations(specs, random)),
+                0,
+                0,
+                sample.prediction().insight().bottleneck(),
+                explanations(specs, random),
+                List.of()),
             List.of(),
             0,
+            List.of(),
             List.of());
     ShardingPlan plan =
         new ShardingPlan(

@@ -201,12 +201,14 @@ public final class Samples {
                             -1,
                             -1,
                             Explanation.Cause.MEMORY,
-                            0))),
+                            0)),
+                    List.of()),
                 List.of(new OutOfRange("a", "rows", 10, 1000, 20_000_000)),
                 2,
                 List.of(
                     new CacheMisses(
-                        "a", 0.125, UseKnowledge.REUSE_HISTOGRAM, OptionalDouble.empty()))),
+                        "a", 0.125, UseKnowledge.REUSE_HISTOGRAM, OptionalDouble.empty())),
+                List.of()),
             new PlanMoves(
                 List.of(new Transfer(new Overlap("a", new Region(0, 4, 0, 10), 0, 1), 160)),
                 List.of(

@@ -114,6 +114,7 @@ public final class SimulatedTrainer {
             planned.prediction().insight(),
             List.of(),
             0,
+            List.of(),
             List.of());
     return onPlan(
         new ShardingPlan(

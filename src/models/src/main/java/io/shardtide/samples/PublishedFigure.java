@@ -2,6 +2,7 @@ package io.shardtide.samples;
 
 import io.shardtide.files.MalformedFileException;
 import io.shardtide.files.TextFiles;
+import io.shardtide.workload.Limits;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -65,15 +66,8 @@ public record PublishedFigure(
           "quantity of a figure that is compared must be one of %s, got \"%s\""
               .formatted(String.join(", ", QUANTITIES), quantity));
     }
-    checkPositive("measured", measured);
-    checkPositive("tolerance", tolerance);
-  }
-
-  private static void checkPositive(String name, OptionalDouble value) {
-    if (value.isPresent() && !(value.getAsDouble() > 0)) {
-      throw new IllegalArgumentException(
-          "%s must be above 0, got %s".formatted(name, value.getAsDouble()));
-    }
+    measured.ifPresent(value -> Limits.ARGUMENTS.above("measured", value, 0));
+    tolerance.ifPresent(value -> Limits.ARGUMENTS.above("tolerance", value, 0));
   }
 
   /**

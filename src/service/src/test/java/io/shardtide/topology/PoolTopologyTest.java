@@ -42,6 +42,7 @@ import io.shardtide.pool.PoolUpdate.PoolSet;
 import io.shardtide.pool.ThroughputCurve;
 import io.shardtide.pool.WorkloadAllocation;
 import io.shardtide.testing.Fixtures;
+import io.shardtide.testing.PoolSamples;
 import io.shardtide.wire.Topic;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
@@ -257,7 +258,7 @@ class PoolTopologyTest extends TopologyFixture {
     publish(event(new PoolNodeLost(node)));
     assertThat(made).as("a shorter curve leads to no third one").hasSize(2);
     assertThat(last().generation()).isEqualTo(2);
-    assertThat(last().transfer("ads", node))
+    assertThat(PoolSamples.transfer(last(), "ads", node))
         .map(NodeTransfer::reason)
         .contains("the pool no longer has the node");
     assertThat(last().quality().adjusted()).isLessThanOrEqualTo(2);
@@ -414,7 +415,8 @@ class PoolTopologyTest extends TopologyFixture {
             of.insight(),
             of.outOfRange(),
             of.outOfRangeCount(),
-            of.cacheMisses()),
+            of.cacheMisses(),
+            List.of()),
         plan.transition(),
         plan.run());
   }

@@ -101,9 +101,14 @@ class LogProjectionTest {
                 List.of(new DeviceCost(4, 2, 2, 6400, 0), new DeviceCost(2, 4, 2, 0, 0)),
                 10 - generation * 0.001,
                 new Insight(
-                    1, 0, new Bottleneck(0, Explanation.Cause.COMPUTATION, "t", 1), List.of()),
+                    1,
+                    0,
+                    new Bottleneck(0, Explanation.Cause.COMPUTATION, "t", 1),
+                    List.of(),
+                    List.of()),
                 List.of(),
                 0,
+                List.of(),
                 List.of()),
             new PlanMoves(List.of(), List.of()),
             new SearchRun(1, 1, T.plusSeconds(generation)))

@@ -24,12 +24,8 @@ public final class EventHeaders {
   /** Returns the headers of a record of an event. */
   public static Headers of(UUID eventId, long generation) {
     return new RecordHeaders()
-        .add(EVENT_ID, bytes(eventId.toString()))
-        .add(GENERATION, bytes(Long.toString(generation)));
-  }
-
-  private static byte[] bytes(String text) {
-    return text.getBytes(StandardCharsets.UTF_8);
+        .add(EVENT_ID, eventId.toString().getBytes(StandardCharsets.UTF_8))
+        .add(GENERATION, Long.toString(generation).getBytes(StandardCharsets.UTF_8));
   }
 
   /** Returns the event's id; empty if the headers do not say it. */

@@ -74,7 +74,6 @@ interface PlanMapping {
   io.shardtide.avro.Shard toAvro(Shard shard);
 
   @Mapping(target = "region", source = "avro")
-  @Mapping(target = "withCacheShare", ignore = true)
   Shard fromAvro(io.shardtide.avro.Shard avro);
 
   @Mapping(target = ".", source = "overlap")

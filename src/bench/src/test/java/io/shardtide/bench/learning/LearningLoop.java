@@ -29,6 +29,7 @@ import io.shardtide.step.PlanningTables;
 import io.shardtide.step.Predictors;
 import io.shardtide.step.WorkloadStep;
 import io.shardtide.step.Workloads;
+import io.shardtide.testing.Plans;
 import io.shardtide.workload.Change;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.SourcePosition;
@@ -67,7 +68,7 @@ final class LearningLoop implements Predictors, CostModels, AutoCloseable {
   private final Workloads workloads = Workloads.inMemory();
   private final PlanningTables planned = PlanningTables.inMemory();
   private final Map<String, AcceptedStatus> accepted = new HashMap<>();
-  private final FeedbackTables compared = FeedbackTables.inMemory(accepted);
+  private final FeedbackTables compared = Plans.feedbackTables(accepted);
   private final WorkloadStep predicting = new WorkloadStep(this);
   private final PlanningStep planning =
       new PlanningStep(

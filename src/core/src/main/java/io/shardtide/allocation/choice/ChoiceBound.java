@@ -21,7 +21,10 @@ final class ChoiceBound {
 
   private final ChoiceProblem problem;
   private final int dimensions;
-  private double bound = Double.POSITIVE_INFINITY;
+
+  /** The least upper bound found. */
+  double bound = Double.POSITIVE_INFINITY;
+
   private double[] bestPrices;
 
   /**
@@ -32,11 +35,6 @@ final class ChoiceBound {
     dimensions = problem.limits().length;
     bestPrices = new double[dimensions];
     minimize();
-  }
-
-  /** Returns the bound. */
-  double bound() {
-    return bound;
   }
 
   /**

@@ -104,13 +104,13 @@ public final class ChoiceSolver {
         best = result.choice();
       }
       double value = problem.value(best);
-      int needed = core(bound.bound() - value, 0);
+      int needed = core(bound.bound - value, 0);
       if (needed <= size) {
-        return new ChoiceResult(best, value, result.isOptimal() ? value : bound.bound());
+        return new ChoiceResult(best, value, result.isOptimal() ? value : bound.bound);
       }
       int next = Math.min(needed, LARGEST_CORE);
       if (next <= size) {
-        return new ChoiceResult(best, value, bound.bound());
+        return new ChoiceResult(best, value, bound.bound);
       }
       size = next;
     }
@@ -118,7 +118,7 @@ public final class ChoiceSolver {
 
   /** Returns how many options have a reduction up to a limit, and at least some number of them. */
   private int core(double reduction, int least) {
-    double limit = reduction + TOLERANCE * (1 + Math.abs(bound.bound()));
+    double limit = reduction + TOLERANCE * (1 + Math.abs(bound.bound));
     int size = 0;
     while (size < byReduction.size()
         && (size < least || byReduction.get(size).reduction() <= limit)) {

@@ -62,10 +62,7 @@ final class CollectiveRetraining {
    * @param errors receives the errors before and after
    */
   List<CollectiveNet> train(
-      SampleSet recent,
-      SampleSet old,
-      RetrainingSettings settings,
-      SortedMap<String, Double> errors) {
+      SampleSet recent, SampleSet old, long seed, SortedMap<String, Double> errors) {
     add(recent, true);
     add(old, false);
     List<MeasuredDuration> all = List.copyOf(residuals.keySet());
@@ -74,7 +71,7 @@ final class CollectiveRetraining {
     for (int i = 0; i < targets.length; i++) {
       double[] of = residuals.get(all.get(i)).stream().mapToDouble(Double::doubleValue).toArray();
       targets[i] = new Median().evaluate(of);
-      variances[i] = settings.variance(of.length, all.get(i).isRecent());
+      variances[i] = Ensemble.variance(of.length, all.get(i).isRecent());
     }
     double[] sizes =
         IntStream.range(0, targets.length)
@@ -85,7 +82,7 @@ final class CollectiveRetraining {
       return nets;
     }
     LogCorrection joint =
-        new Ensemble(scales(), new Percentile(90).evaluate(sizes), settings)
+        new Ensemble(scales(), new Percentile(90).evaluate(sizes), seed)
             .fit(
                 phase -> all.stream().map(of -> row(of, phase)).toArray(double[][]::new),
                 targets,

@@ -18,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
+import java.util.function.DoubleFunction;
 import java.util.stream.IntStream;
 import org.hipparchus.stat.descriptive.rank.Median;
 import org.hipparchus.stat.descriptive.rank.Percentile;
@@ -61,7 +62,7 @@ final class ComputeRetraining {
       TowerPredictor predictor,
       SampleSet recent,
       SampleSet old,
-      RetrainingSettings settings,
+      long seed,
       SortedMap<String, Double> errors) {
     add(recent, true);
     add(old, false);
@@ -76,15 +77,15 @@ final class ComputeRetraining {
       double[] measured =
           loads.get(all.get(i)).stream().mapToDouble(ms -> StrictMath.log(ms)).toArray();
       labels[i] = new Median().evaluate(measured);
-      variances[i] = settings.variance(measured.length, all.get(i).isRecent());
+      variances[i] = Ensemble.variance(measured.length, all.get(i).isRecent());
     }
     double[] none = new double[shapes.size()];
     errors.put("champion.compute.mape", error(all, labels, none));
-    Ensemble ensemble = new Ensemble(ShapeBasis.scales(), spread(all, labels), settings);
+    Ensemble ensemble = new Ensemble(ShapeBasis.scales(), spread(all, labels), seed);
     double[] logs = none;
     for (int round = 0; round < ROUNDS; round++) {
       Linearized at = linearize(all, labels, logs);
-      double[] weights = ensemble.center(at, at.targets(), variances);
+      double[] weights = ensemble.center(at.rows(), at.targets(), variances);
       double[] fitted =
           shapes.stream()
               .mapToDouble(
@@ -93,7 +94,7 @@ final class ComputeRetraining {
       logs = towards(fitted, logs, all, labels);
     }
     Linearized at = linearize(all, labels, logs);
-    LogCorrection correction = ensemble.fit(at, at.targets(), variances);
+    LogCorrection correction = ensemble.fit(at.rows(), at.targets(), variances);
     double[] learned =
         shapes.stream()
             .mapToDouble(shape -> correction.of(phase -> ShapeBasis.of(shape, phase)).mean())
@@ -118,37 +119,8 @@ final class ComputeRetraining {
   }
 
   /** Devices' costs, linear in the logarithms of their shards' corrections. */
-  private final class Linearized implements Ensemble.Rows {
-    private final List<MeasuredLoad> all;
-    private final double[][] slopes;
-    private final double[] targets;
-
-    Linearized(List<MeasuredLoad> all, double[][] slopes, double[] targets) {
-      this.all = all;
-      this.slopes = slopes;
-      this.targets = targets;
-    }
-
-    double[] targets() {
-      return targets;
-    }
-
-    @Override
-    public double[][] of(double phase) {
-      double[][] basis =
-          shapes.stream().map(shape -> ShapeBasis.of(shape, phase)).toArray(double[][]::new);
-      double[][] rows = new double[slopes.length][ShapeBasis.SIZE];
-      for (int i = 0; i < rows.length; i++) {
-        for (int s = 0; s < slopes[i].length; s++) {
-          double[] functions = basis[all.get(i).shards().get(s)];
-          for (int j = 0; j < functions.length; j++) {
-            rows[i][j] += slopes[i][s] * functions[j];
-          }
-        }
-      }
-      return rows;
-    }
-  }
+  @SuppressWarnings("ArrayRecordComponent") // Never compared.
+  private record Linearized(DoubleFunction<double[][]> rows, double[] targets) {}
 
   private Linearized linearize(List<MeasuredLoad> all, double[] labels, double[] logs) {
     double[][] slopes = new double[all.size()][];
@@ -161,7 +133,22 @@ final class ComputeRetraining {
         targets[i] += slopes[i][s] * logs[shards.get(s)];
       }
     }
-    return new Linearized(all, slopes, targets);
+    return new Linearized(phase -> rows(all, slopes, phase), targets);
+  }
+
+  private double[][] rows(List<MeasuredLoad> all, double[][] slopes, double phase) {
+    double[][] basis =
+        shapes.stream().map(shape -> ShapeBasis.of(shape, phase)).toArray(double[][]::new);
+    double[][] rows = new double[slopes.length][ShapeBasis.SIZE];
+    for (int i = 0; i < rows.length; i++) {
+      for (int s = 0; s < slopes[i].length; s++) {
+        double[] functions = basis[all.get(i).shards().get(s)];
+        for (int j = 0; j < functions.length; j++) {
+          rows[i][j] += slopes[i][s] * functions[j];
+        }
+      }
+    }
+    return rows;
   }
 
   /** Divides the champion's own correction out of its tower's outputs. */

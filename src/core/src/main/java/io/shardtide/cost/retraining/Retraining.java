@@ -50,16 +50,15 @@ public final class Retraining {
           "there must be at least %s recent computations, got %s"
               .formatted(MIN_COMPUTATIONS, recent.compute().size()));
     }
-    RetrainingSettings settings = RetrainingSettings.defaults(seed);
     SortedMap<String, Double> errors = new TreeMap<>();
     LogCorrection correction =
-        new ComputeRetraining(champion).train(towers, recent, old, settings, errors);
+        new ComputeRetraining(champion).train(towers, recent, old, seed, errors);
     List<CollectiveNet> nets =
         champion.collectives().stream().map(CollectiveNet::uncorrected).toList();
     ModelBundle trained = ModelBundleBuilder.builder(champion).collectives(nets).build();
     List<CollectiveNet> collectives =
         new CollectiveRetraining(nets, new CostModel(trained).evaluator())
-            .train(recent, old, settings, errors);
+            .train(recent, old, seed, errors);
     return ModelBundleBuilder.builder(champion)
         .modelId("")
         .card(card(champion, recent, old, sources, seed, errors))

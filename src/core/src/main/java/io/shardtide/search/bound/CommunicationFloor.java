@@ -8,7 +8,7 @@ import io.shardtide.cost.StepCollectives;
 import io.shardtide.workload.ClusterSpec;
 import io.shardtide.workload.Direction;
 import io.shardtide.workload.ShardScope;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -82,8 +82,7 @@ final class CommunicationFloor {
   private static final class Samples {
     final double fewest;
     private final DoubleUnaryOperator ofLoad;
-    private double[] ms = new double[64];
-    private int count;
+    private final List<Double> ms = new ArrayList<>();
     private double next;
 
     Samples(double fewest, DoubleUnaryOperator ofLoad) {
@@ -93,14 +92,10 @@ final class CommunicationFloor {
     }
 
     double ms(int i) {
-      while (count <= i) {
-        if (count == ms.length) {
-          ms = Arrays.copyOf(ms, 2 * count);
-        }
-        ms[count++] = ofLoad.applyAsDouble(next);
-        next *= GRID;
+      for (; ms.size() <= i; next *= GRID) {
+        ms.add(ofLoad.applyAsDouble(next));
       }
-      return ms[i];
+      return ms.get(i);
     }
   }
 
@@ -139,13 +134,10 @@ final class CommunicationFloor {
       return AllToAll.NONE;
     }
     double base = Double.POSITIVE_INFINITY;
-    for (int i = 0; i <= MEANS; i++) {
-      double mean = largest * Math.max(LEAST_MEAN, (double) i / MEANS);
-      base = Math.min(base, bothMs(largest, mean) - meanSlope * mean);
-    }
     double own = 0;
     for (int i = 0; i <= MEANS; i++) {
       double mean = largest * Math.max(LEAST_MEAN, (double) i / MEANS);
+      base = Math.min(base, bothMs(largest, mean) - meanSlope * mean);
       for (StepCollective of : candidates(ShardScope.DEVICE, Direction.BACKWARD)) {
         own = Math.max(own, ownMs(of, largest, mean, largest) - ownMs(of, largest, mean, 0));
       }

@@ -3,6 +3,7 @@ package io.shardtide.search.bound;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.DoubleBinaryOperator;
 
 /**
  * What the computation of a device of some weight takes at least, in milliseconds: for each
@@ -14,12 +15,6 @@ final class ComputeCurve {
 
   private final double[] from;
   private final double[] ratios;
-
-  /** A bound for an interval of weights. */
-  interface LeastRatio {
-    /** Returns the least milliseconds for a unit of weight between two weights. */
-    double of(double from, double to);
-  }
 
   /**
    * How many intervals there are.
@@ -38,7 +33,8 @@ final class ComputeCurve {
    * @param most weight of a device with all that there is
    * @param mean mean weight of a device
    */
-  ComputeCurve(double least, double most, double mean, Resolution resolution, LeastRatio ratio) {
+  ComputeCurve(
+      double least, double most, double mean, Resolution resolution, DoubleBinaryOperator ratio) {
     List<double[]> intervals = new ArrayList<>();
     double end = Math.max(most, mean) * 1.01;
     double at = ENDS[0] * mean;
@@ -48,14 +44,14 @@ final class ComputeCurve {
               * (at < ENDS[1] * mean
                   ? resolution.narrow()
                   : at < ENDS[2] * mean ? resolution.medium() : resolution.wide());
-      intervals.add(new double[] {at, Math.max(0, ratio.of(at, next))});
+      intervals.add(new double[] {at, Math.max(0, ratio.applyAsDouble(at, next))});
       at = next;
     }
     at = ENDS[0] * mean;
     double start = Math.min(least, at);
     while (at > start) {
       double next = Math.max(start, at / resolution.wide());
-      intervals.add(0, new double[] {next, Math.max(0, ratio.of(next, at))});
+      intervals.add(0, new double[] {next, Math.max(0, ratio.applyAsDouble(next, at))});
       at = next;
     }
     from = intervals.stream().mapToDouble(interval -> interval[0]).toArray();

@@ -22,8 +22,13 @@ import java.util.stream.IntStream;
 final class ComputeFloor {
   private final int segmentSize;
   private final List<LaunchHull> launches = new ArrayList<>();
-  private final double[] weights;
-  private final double[] copyMs;
+
+  /** The weight of each part. */
+  final double[] weights;
+
+  /** The milliseconds that a copy adds at least, where copies are computed apart. */
+  final double[] copyMs;
+
   private double copyLaunchMs = Double.POSITIVE_INFINITY;
 
   /** Ascending milliseconds of a device, and the least ratio of devices that take so long. */
@@ -48,7 +53,19 @@ final class ComputeFloor {
     this(bundle.segmentSize(), towers.size());
     HeadNet net = new HeadNet(bundle);
     for (int group = 0; group < bundle.sumSize() / segmentSize; group++) {
-      add(net, group, towers, owners, isThere, bundle.launches());
+      int at = group * segmentSize;
+      int[] parts =
+          IntStream.range(0, towers.size())
+              .filter(p -> isThere[p])
+              .filter(
+                  p ->
+                      bundle.launches().isEmpty()
+                          || LaunchGroups.isLaunched(towers.get(p), at + net.sums))
+              .toArray();
+      if (parts.length > 0) {
+        LaunchHull.Launch launch = launch(group, bundle.launches());
+        launches.add(new LaunchHull(net, launch, at, parts, towers, owners));
+      }
     }
   }
 
@@ -73,24 +90,6 @@ final class ComputeFloor {
     floor.thresholds = new double[1];
     floor.ratios = new double[] {1};
     return floor;
-  }
-
-  private void add(
-      HeadNet net,
-      int group,
-      List<double[]> towers,
-      int[] owners,
-      boolean[] isThere,
-      Optional<LaunchCosts> costs) {
-    int at = group * segmentSize;
-    int[] parts =
-        IntStream.range(0, towers.size())
-            .filter(p -> isThere[p])
-            .filter(p -> costs.isEmpty() || LaunchGroups.isLaunched(towers.get(p), at + net.sums))
-            .toArray();
-    if (parts.length > 0) {
-      launches.add(new LaunchHull(net, launch(group, costs), at, parts, towers, owners));
-    }
   }
 
   private static LaunchHull.Launch launch(int group, Optional<LaunchCosts> costs) {
@@ -122,10 +121,10 @@ final class ComputeFloor {
     List<double[]> all = new ArrayList<>();
     for (LaunchHull of : launches) {
       of.weighByLeastCost(devices, resolution);
-      if (of.launch().areCopies()) {
-        copyLaunchMs = Math.min(copyLaunchMs, of.launch().ms());
+      if (of.launch.areCopies()) {
+        copyLaunchMs = Math.min(copyLaunchMs, of.launch.ms());
       } else {
-        of.curve().addThresholds(all);
+        of.curve.addThresholds(all);
       }
     }
     all.sort(
@@ -146,23 +145,13 @@ final class ComputeFloor {
     Arrays.fill(weights, 0);
     Arrays.fill(copyMs, 0);
     for (LaunchHull of : launches) {
-      boolean areCopies = of.launch().areCopies();
-      double ratio = areCopies && of.curve() != null ? of.curve().leastRatio() : 1;
+      boolean areCopies = of.launch.areCopies();
+      double ratio = areCopies && of.curve != null ? of.curve.leastRatio() : 1;
       double[] to = areCopies ? copyMs : weights;
-      for (int i = 0; i < of.parts().length; i++) {
-        to[of.parts()[i]] += ratio * of.weight(i);
+      for (int i = 0; i < of.parts.length; i++) {
+        to[of.parts[i]] += ratio * of.weights[i];
       }
     }
-  }
-
-  /** Returns the weight of a part. */
-  double weight(int part) {
-    return weights[part];
-  }
-
-  /** Returns the milliseconds that a copy adds at least, where copies are computed apart. */
-  double copyMs(int part) {
-    return copyMs[part];
   }
 
   /** Returns what a launch of copies takes beside the copies, where they are computed apart. */
@@ -172,7 +161,7 @@ final class ComputeFloor {
 
   /** Returns how many parts were bounded so far, those of each bound counted. */
   int bounds() {
-    return launches.stream().mapToInt(LaunchHull::bounds).sum();
+    return launches.stream().mapToInt(of -> of.bounds).sum();
   }
 
   /** Returns the least milliseconds of a unit of weight, on devices that take at most so long. */
@@ -194,8 +183,8 @@ final class ComputeFloor {
   double[] leastMs() {
     double[] least = new double[weights.length];
     for (LaunchHull of : launches) {
-      for (int i = 0; !of.launch().areCopies() && i < of.parts().length; i++) {
-        int p = of.parts()[i];
+      for (int i = 0; !of.launch.areCopies() && i < of.parts.length; i++) {
+        int p = of.parts[i];
         least[p] = Math.max(least[p], of.leastMs(i));
       }
     }
@@ -206,7 +195,7 @@ final class ComputeFloor {
   double leastMsWith(int part) {
     double least = 0;
     for (LaunchHull of : launches) {
-      int at = of.launch().areCopies() ? -1 : Arrays.binarySearch(of.parts(), part);
+      int at = of.launch.areCopies() ? -1 : Arrays.binarySearch(of.parts, part);
       if (at >= 0) {
         least = Math.max(least, of.leastMsWith(at));
       }

@@ -401,17 +401,10 @@ final class HeadHull {
         high = ratio;
       }
     }
-    double remainder =
-        leastProduct(
-            low,
-            high,
-            1 - most[net.sums + direction] / total,
-            1 - least[net.sums + direction] / total);
-    return at + remainder - missing * Math.max(0, at + high);
-  }
-
-  private static double leastProduct(double a0, double a1, double b0, double b1) {
-    return Math.min(Math.min(a0 * b0, a0 * b1), Math.min(a1 * b0, a1 * b1));
+    double b0 = 1 - most[net.sums + direction] / total;
+    double b1 = 1 - least[net.sums + direction] / total;
+    double leastProduct = Math.min(Math.min(low * b0, low * b1), Math.min(high * b0, high * b1));
+    return at + leastProduct - missing * Math.max(0, at + high);
   }
 
   private static double plainMin(double[] of) {

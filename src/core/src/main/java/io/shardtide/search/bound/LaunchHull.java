@@ -28,19 +28,21 @@ final class LaunchHull {
   private static final double SHELL = 0.25;
 
   private final HeadNet net;
-  private final Launch launch;
+  final Launch launch;
   private final int at;
-  private final int[] parts;
+  final int[] parts;
   private final int[] owners;
   private final double[][] towers;
   private final double[] widths;
   private final double[] lookups;
   private final double[] addedMs;
-  private final double[] weights;
+  final double[] weights;
   private final List<WidthHull> hulls = new ArrayList<>();
   private double[] ofHead = {};
-  private ComputeCurve curve;
-  private int bounds;
+  ComputeCurve curve;
+
+  /** How many parts were bounded so far, those of each bound counted. */
+  int bounds;
 
   /**
    * What a launch takes beside its parts.
@@ -100,27 +102,6 @@ final class LaunchHull {
     for (double width : Arrays.stream(widths).distinct().sorted().toArray()) {
       hulls.add(new WidthHull(net, this, width));
     }
-  }
-
-  Launch launch() {
-    return launch;
-  }
-
-  int[] parts() {
-    return parts;
-  }
-
-  double weight(int i) {
-    return weights[i];
-  }
-
-  ComputeCurve curve() {
-    return curve;
-  }
-
-  /** Returns how many parts were bounded so far, those of each bound counted. */
-  int bounds() {
-    return bounds;
   }
 
   /** Sets the weights of parts to what they take at the factors of a device's sum of towers. */

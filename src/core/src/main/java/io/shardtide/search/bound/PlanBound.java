@@ -134,7 +134,7 @@ public final class PlanBound {
     bundle = problem.model().bundle();
     cluster = problem.cluster();
     this.list = list;
-    towers = list.towers();
+    towers = list.towers;
     owners = list.owners();
     communication = new CommunicationFloor(cluster, evaluator);
     double[] some = loads();
@@ -396,7 +396,7 @@ public final class PlanBound {
       for (int c = 0; c < sums.length; c++) {
         Prices of = prices.get(c);
         sums[c] +=
-            StepFloor.OTHER_PRICES[of.other()] * floor.constantMs()
+            StepFloor.OTHER_PRICES[of.other()] * floor.constantMs
                 - of.memory() * cluster.usableBytes();
         floor.add(sums[c], of.load(), of.other());
       }

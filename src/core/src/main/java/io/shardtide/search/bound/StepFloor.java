@@ -25,7 +25,7 @@ final class StepFloor {
   /** Least weight without other collectives, by all-to-all and price of others. */
   private final double[][] least;
 
-  private final double constantMs;
+  final double constantMs;
   private final double nodeShare;
   private final double nodeMs;
 
@@ -63,11 +63,6 @@ final class StepFloor {
     for (double[] of : least) {
       Arrays.fill(of, Double.NEGATIVE_INFINITY);
     }
-  }
-
-  /** Returns the least that other collectives take. */
-  double constantMs() {
-    return constantMs;
   }
 
   /** Adds what is known with some prices. */

@@ -23,7 +23,7 @@ final class WayList {
   private final ClusterSpec cluster;
   private final PartMemory memory;
   private final CostEvaluator evaluator;
-  private final List<double[]> towers = new ArrayList<>();
+  final List<double[]> towers = new ArrayList<>();
   private final List<Integer> owners = new ArrayList<>();
   private int owner;
 
@@ -124,11 +124,6 @@ final class WayList {
             new int[] {towers.size() - 1}, new int[] {count * devices}, elements, scopes, bytes));
   }
 
-  /** Returns what each part adds to the sum of towers of a device. */
-  List<double[]> towers() {
-    return towers;
-  }
-
   /**
    * Returns a number of what each part is a part of: a device has no two parts of the same number.
    */
@@ -211,8 +206,8 @@ final class WayList {
         double ms = meanSlope * way.elements()[DEVICE];
         for (int i = 0; i < way.parts().length; i++) {
           double share = way.devices()[i] / (double) devices;
-          weight += share * compute.weight(way.parts()[i]);
-          ms += share * compute.copyMs(way.parts()[i]);
+          weight += share * compute.weights[way.parts()[i]];
+          ms += share * compute.copyMs[way.parts()[i]];
         }
         for (int s = 0; s < Scopes.COUNT; s++) {
           ms += lines[s].msPerElement() * way.elements()[s];

@@ -30,7 +30,7 @@ public final class Feasibility {
   /** Tables that a message names. */
   private static final int MAX_NAMED = 5;
 
-  private static final Comparator<TableSpec> LARGEST_FIRST =
+  public static final Comparator<TableSpec> LARGEST_FIRST =
       Comparator.comparingLong((TableSpec t) -> -t.bytes()).thenComparing(TableSpec::name);
 
   private Feasibility() {}
@@ -152,7 +152,30 @@ public final class Feasibility {
     for (TablePrediction table : tables) {
       bytes += table.table().bytes() * leastCopies(table, cluster);
     }
-    return refute(specs, parts, bytes, forShards, memory);
+    List<Shortfall> lacks =
+        Stream.of(
+                tooTall(parts, memory),
+                tooManyBytes(specs, bytes, forShards),
+                tooManyBytesInAll(specs, forShards))
+            .flatMap(Optional::stream)
+            .toList();
+    if (lacks.isEmpty()) {
+      return null;
+    }
+    List<TableBytes> blamed =
+        lacks.stream()
+            .flatMap(lack -> lack.tablesToBlame().stream())
+            .distinct()
+            .sorted(
+                Comparator.comparingLong((TableBytes table) -> -table.bytes())
+                    .thenComparing(TableBytes::table))
+            .limit(MAX_BLAMED)
+            .toList();
+    return new Shortfall(
+        lacks.stream().mapToLong(Shortfall::bytesShort).max().orElseThrow(),
+        true,
+        blamed,
+        lacks.stream().map(Shortfall::message).collect(Collectors.joining(". ")));
   }
 
   /** Returns whether no plan of a problem can exist, by proof. */
@@ -206,43 +229,6 @@ public final class Feasibility {
             ? String.format(
                 Locale.ROOT, "; too few rows for a block on each device: %,d", table.rows())
             : "");
-  }
-
-  /**
-   * Returns all that is known to be missing, as one shortfall; null if nothing is.
-   *
-   * @param bytes the least device memory that all tables need together
-   */
-  private static Shortfall refute(
-      List<TableSpec> tables,
-      List<SmallestPart> parts,
-      double bytes,
-      ClusterSpec forShards,
-      PartMemory memory) {
-    List<Shortfall> lacks =
-        Stream.of(
-                tooTall(parts, memory),
-                tooManyBytes(tables, bytes, forShards),
-                tooManyBytesInAll(tables, forShards))
-            .flatMap(Optional::stream)
-            .toList();
-    if (lacks.isEmpty()) {
-      return null;
-    }
-    List<TableBytes> blamed =
-        lacks.stream()
-            .flatMap(lack -> lack.tablesToBlame().stream())
-            .distinct()
-            .sorted(
-                Comparator.comparingLong((TableBytes table) -> -table.bytes())
-                    .thenComparing(TableBytes::table))
-            .limit(MAX_BLAMED)
-            .toList();
-    return new Shortfall(
-        lacks.stream().mapToLong(Shortfall::bytesShort).max().orElseThrow(),
-        true,
-        blamed,
-        lacks.stream().map(Shortfall::message).collect(Collectors.joining(". ")));
   }
 
   /** Returns why what a step needs without any shards does not fit; empty if it does. */

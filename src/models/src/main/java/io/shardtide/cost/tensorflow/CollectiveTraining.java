@@ -70,7 +70,7 @@ final class CollectiveTraining {
     List<CorrectionNet.CorrectionBatch> held =
         byDevices(validation).values().stream().map(this::batch).toList();
     SortedMap<Integer, List<CollectiveRow>> drawnFrom = byDevices(train);
-    try (CorrectionNet net = CorrectionNet.random(features.size(), settings.width(), random)) {
+    try (CorrectionNet net = new CorrectionNet(features.size(), settings.width(), random)) {
       EarlyStopping.EpochRunner<CollectiveRow, List<DenseLayer>> runner =
           new EarlyStopping.EpochRunner<>() {
             @Override

@@ -60,20 +60,6 @@ final class ComputeNet implements AutoCloseable {
   private final Adam adam;
 
   /**
-   * Returns a net with random weights.
-   *
-   * @param inputs inputs of each shard that samples may refer to
-   * @param width outputs of each hidden layer of the tower
-   * @param decay of the weights; see {@link Adam}
-   */
-  static ComputeNet random(ShardInputs inputs, int width, float decay, Random random) {
-    ComputeNet net = new ComputeNet(inputs, width, decay);
-    net.tower.initialize(net.session, random);
-    net.head.layers().initialize(net.session, random, 0.1);
-    return net;
-  }
-
-  /**
    * Checks that a net of these sizes can be trained on.
    *
    * @throws IllegalArgumentException if training makes nets of other sizes
@@ -93,7 +79,14 @@ final class ComputeNet implements AutoCloseable {
     }
   }
 
-  private ComputeNet(ShardInputs inputs, int hidden, float decay) {
+  /**
+   * Makes a net with random weights.
+   *
+   * @param inputs inputs of each shard that samples may refer to
+   * @param hidden outputs of each hidden layer of the tower
+   * @param decay of the weights; see {@link Adam}
+   */
+  ComputeNet(ShardInputs inputs, int hidden, float decay, Random random) {
     int count = inputs.count();
     int width = inputs.width();
     int outputs = COMPONENTS + CONTEXT;
@@ -155,6 +148,8 @@ final class ComputeNet implements AutoCloseable {
         .with(List.of(setFeatures, setBaseline))
         .run();
     adam.reset(session);
+    tower.initialize(session, random);
+    head.layers().initialize(session, random, 0.1);
   }
 
   /**

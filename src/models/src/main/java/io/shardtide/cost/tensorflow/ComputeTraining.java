@@ -134,7 +134,7 @@ final class ComputeTraining {
   TrainedCompute train(TrainingProgress progress, SortedMap<String, Double> errors) {
     boolean isStarted = shards.first.isPresent();
     float decay = isStarted ? 0 : DECAY / split.train().size();
-    try (ComputeNet net = ComputeNet.random(shards.inputs(), settings.width(), decay, random)) {
+    try (ComputeNet net = new ComputeNet(shards.inputs(), settings.width(), decay, random)) {
       shards.first.ifPresent(model -> net.set(model.weights()));
       double rateShare = isStarted ? STARTED_RATE : 1;
       ComputeNet.ComputeBatch validation = batch(split.validation(), s -> UseMask.ALL);

@@ -30,22 +30,16 @@ final class CorrectionNet implements AutoCloseable {
   private final Adam adam;
 
   /**
-   * Returns a net with random weights.
+   * Makes a net with random weights.
    *
    * @param width number of features
    * @param widest outputs of a hidden layer at most
    */
-  static CorrectionNet random(int width, int widest, Random random) {
+  CorrectionNet(int width, int widest, Random random) {
     int hidden = Math.min(HIDDEN, widest);
-    CorrectionNet net = new CorrectionNet(new int[] {width, hidden, hidden, 1});
-    net.layers.initialize(net.session, random, 0.1);
-    return net;
-  }
-
-  private CorrectionNet(int[] sizes) {
     Ops tf = Ops.create(graph);
-    layers = DenseStack.of(tf, 0, sizes);
-    features = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, sizes[0])));
+    layers = DenseStack.of(tf, 0, width, hidden, hidden, 1);
+    features = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1, width)));
     baselines = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     labels = tf.placeholder(TFloat32.class, Placeholder.shape(Shape.of(-1)));
     Operand<TFloat32> logarithm =
@@ -57,6 +51,7 @@ final class CorrectionNet implements AutoCloseable {
     adam = new Adam(tf, loss, layers.variables(), CLIP_NORM, 0, List.of());
     session = GraphRun.session(graph);
     adam.reset(session);
+    layers.initialize(session, random, 0.1);
   }
 
   /**

@@ -16,9 +16,7 @@ import org.tensorflow.op.core.Variable;
 import org.tensorflow.types.TFloat32;
 
 /** Dense layers as variables of a graph. Weights are copied from and to arrays without loss. */
-final class DenseStack {
-  private final List<Layer> layers;
-
+record DenseStack(List<Layer> layers) {
   private record Layer(
       int inputs,
       int outputs,
@@ -38,10 +36,6 @@ final class DenseStack {
     Activation SILU = (tf, x) -> tf.math.mul(x, tf.math.sigmoid(x));
 
     Operand<TFloat32> apply(Ops tf, Operand<TFloat32> x);
-  }
-
-  private DenseStack(List<Layer> layers) {
-    this.layers = layers;
   }
 
   /**

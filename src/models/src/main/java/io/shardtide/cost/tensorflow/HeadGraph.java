@@ -17,18 +17,14 @@ import org.tensorflow.types.TFloat32;
  * three readers in an order that depends on addresses in memory, so that training would not be
  * reproducible.
  */
-final class HeadGraph {
-  private final DenseStack layers;
-  private final int components;
-
+record HeadGraph(DenseStack layers, int components) {
   /**
    * @param tf the graph to add the head to
    * @param sizes inputs, outputs of each hidden layer, number of latency components, forward and
    *     backward
    */
   HeadGraph(Ops tf, int... sizes) {
-    layers = DenseStack.of(tf, 0, sizes);
-    components = sizes[sizes.length - 1];
+    this(DenseStack.of(tf, 0, sizes), sizes[sizes.length - 1]);
   }
 
   /**
@@ -85,9 +81,5 @@ final class HeadGraph {
 
   private static Operand<TFloat32> total(Ops tf, Operand<TFloat32> x) {
     return tf.reduceSum(x, tf.constant(1), ReduceSum.keepDims(true));
-  }
-
-  DenseStack layers() {
-    return layers;
   }
 }

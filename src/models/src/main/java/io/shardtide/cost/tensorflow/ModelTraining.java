@@ -132,7 +132,7 @@ public final class ModelTraining {
         .collectives(nets)
         .launches(Optional.of(fitted.launches))
         .correction(Optional.empty())
-        .optimizers(fitted.state.optimizers())
+        .optimizers(fitted.state.optimizers)
         .cachesFrom(compute.cachesFrom())
         .hostLinkGbs(links.map(of -> of.sheet().hostGbs()).orElse(OptionalDouble.empty()))
         .build()

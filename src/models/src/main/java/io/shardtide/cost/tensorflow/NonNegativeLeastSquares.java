@@ -8,7 +8,6 @@ final class NonNegativeLeastSquares {
   private static final int MAX_SWEEPS = 100_000;
   private static final double CONVERGED = 1e-12;
 
-  private final int terms;
   private final double[][] gram;
   private final double[] target;
 
@@ -16,7 +15,6 @@ final class NonNegativeLeastSquares {
    * @param terms number of coefficients
    */
   NonNegativeLeastSquares(int terms) {
-    this.terms = terms;
     gram = new double[terms][terms];
     target = new double[terms];
   }
@@ -31,9 +29,9 @@ final class NonNegativeLeastSquares {
    */
   void add(double[] values, double observed, double scale, double weight) {
     double w = weight / (scale * scale);
-    for (int i = 0; i < terms; i++) {
+    for (int i = 0; i < target.length; i++) {
       target[i] += w * values[i] * observed;
-      for (int j = 0; j < terms; j++) {
+      for (int j = 0; j < target.length; j++) {
         gram[i][j] += w * values[i] * values[j];
       }
     }
@@ -41,12 +39,12 @@ final class NonNegativeLeastSquares {
 
   /** Returns the coefficients, by cyclic coordinate descent until convergence. */
   List<Double> fit() {
-    double[] c = new double[terms];
+    double[] c = new double[target.length];
     for (int sweep = 0; sweep < MAX_SWEEPS; sweep++) {
       double change = 0;
-      for (int i = 0; i < terms; i++) {
+      for (int i = 0; i < target.length; i++) {
         double residual = target[i];
-        for (int j = 0; j < terms; j++) {
+        for (int j = 0; j < target.length; j++) {
           if (j != i) {
             residual -= gram[i][j] * c[j];
           }

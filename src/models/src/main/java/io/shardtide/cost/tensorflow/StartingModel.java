@@ -26,7 +26,7 @@ import java.util.stream.IntStream;
  * how much longer a set of shards takes with caches than without them. If its predictions, scaled,
  * are nearer to the samples than the fitted terms are, its weights are the first ones.
  */
-final class StartingModel {
+record StartingModel(ModelBundle bundle) {
   /** Share of the measured sets that are computed with caches, too. */
   private static final double COMPUTED_SHARE = 0.25;
 
@@ -38,18 +38,11 @@ final class StartingModel {
 
   private static final String CACHED = "cached";
 
-  private final ModelBundle bundle;
-
   /**
    * @throws IllegalArgumentException if its net has other sizes than those that are trained
    */
-  StartingModel(ModelBundle bundle) {
-    this.bundle = bundle;
+  StartingModel {
     ComputeNet.checkSizes(bundle);
-  }
-
-  ModelBundle bundle() {
-    return bundle;
   }
 
   /**

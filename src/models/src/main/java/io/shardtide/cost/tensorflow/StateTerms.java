@@ -59,7 +59,9 @@ final class StateTerms {
   }
 
   private final Set<Place> fitted = EnumSet.noneOf(Place.class);
-  private final List<Optimizer> optimizers;
+
+  /** The optimizers of the samples. */
+  final List<Optimizer> optimizers;
 
   /** Decides by the shards of training samples what is fitted. */
   StateTerms(Collection<DeviceShard> shards) {
@@ -79,11 +81,6 @@ final class StateTerms {
 
   private static int at(String term) {
     return ComputeTerms.NAMES.indexOf(term);
-  }
-
-  /** Returns the optimizers of the samples. */
-  List<Optimizer> optimizers() {
-    return optimizers;
   }
 
   /** Removes state from the terms of a shard: it takes no part in a forward pass. */

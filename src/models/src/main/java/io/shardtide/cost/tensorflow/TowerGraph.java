@@ -11,10 +11,7 @@ import org.tensorflow.types.TFloat32;
 import org.tensorflow.types.TInt32;
 
 /** The table tower of {@link io.shardtide.cost.ModelBundle}, for training and prediction. */
-final class TowerGraph {
-  private final DenseStack layers;
-  private final int components;
-
+record TowerGraph(DenseStack layers, int components) {
   /**
    * @param tf the graph to add the tower to
    * @param components number of outputs that are latency components, forward ones first; the others
@@ -22,12 +19,7 @@ final class TowerGraph {
    * @param sizes features, then outputs of each layer
    */
   TowerGraph(Ops tf, int components, int... sizes) {
-    this.components = components;
-    layers = DenseStack.of(tf, sizes[0], sizes);
-  }
-
-  DenseStack layers() {
-    return layers;
+    this(DenseStack.of(tf, sizes[0], sizes), components);
   }
 
   /**

@@ -63,7 +63,7 @@ class StateTermsTest {
   @Test
   void state_of_one_optimizer_costs_a_multiple_of_weights_of_touched_rows() {
     StateTerms state = new StateTerms(List.of(shard(Optimizer.ADAM), copy(Optimizer.ADAM)));
-    assertThat(state.optimizers()).containsExactly(Optimizer.ADAM);
+    assertThat(state.optimizers).containsExactly(Optimizer.ADAM);
     List<Double> all = state.complete(fitted());
     assertThat(all.get(at("state_bytes"))).isCloseTo(1.7 * 3e-9, within(1e-20));
     assertThat(all.get(at("state_bytes_of_copies"))).isCloseTo(0.18 * 5e-9, within(1e-20));
@@ -89,7 +89,7 @@ class StateTermsTest {
                 shard(Optimizer.ADAM),
                 copy(Optimizer.SGD),
                 cached(Optimizer.SGD, true)));
-    assertThat(state.optimizers()).containsExactly(Optimizer.SGD, Optimizer.ADAM);
+    assertThat(state.optimizers).containsExactly(Optimizer.SGD, Optimizer.ADAM);
     double[] terms = terms("state_bytes");
     state.prepare(terms);
     assertThat(terms).containsExactly(terms("state_bytes"));
