@@ -79,7 +79,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
@@ -434,9 +433,10 @@ class FeaturePairsTest {
       for (TableSpec table : tables.values()) {
         List<Shard> shards =
             plan.shards().stream().filter(s -> s.table().equals(table.name())).toList();
-        OptionalDouble cacheShare = HotRows.others(shards).get(0).cacheShare();
-        assertThat(Sharding.of(table, shards, group).shards(table, group))
-            .extracting(shard -> shard.isCopied() ? shard : Plans.cached(shard, cacheShare))
+        Shard other = HotRows.others(shards).get(0);
+        assertThat(Sharding.of(table, Plans.withAllIds(shards), group).shards(table, group))
+            .extracting(
+                shard -> shard.isCopied() ? shard : other.at(shard.region(), shard.device()))
             .isEqualTo(shards);
         assertThat(shards).allMatch(shard -> table.constraints().allows(shard.kind()));
         for (Shard shard : shards) {

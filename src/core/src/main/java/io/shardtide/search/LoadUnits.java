@@ -32,6 +32,12 @@ record LoadUnits(
   /** Units of an even all-to-all load that is not exact; costs are tables by units. */
   private static final double EVEN_UNITS = 1024;
 
+  /**
+   * Units are for distinct ids where those may be sent, but so many times finer at most than for
+   * all: costs are tables by units.
+   */
+  private static final double MOST_FINER = 16;
+
   /** More units are not exact: those of the most and widest tables with one output a sample. */
   private static final double MOST_EXACT =
       (double) Workload.MAX_TABLES * TableSpec.MAX_COLUMNS / TableSpec.COLUMN_UNIT;
@@ -51,6 +57,8 @@ record LoadUnits(
     double perUnit = narrowest;
     if (!arePooled || !areWhole) {
       double sum = tables.stream().mapToDouble(table -> elements(table, cluster)).sum();
+      double repeated = tables.stream().mapToDouble(table -> repeated(table, cluster)).sum();
+      sum = Math.max(sum - repeated, sum / MOST_FINER);
       // Also less than the narrowest pooled shard's: blocks of rows send some of a table's outputs.
       perUnit = Math.max(1, sum / cluster.devices() / EVEN_UNITS);
     }
@@ -71,6 +79,22 @@ record LoadUnits(
   /** Returns the numbers that the tables would contribute if all were pooled. */
   private static double pooledElements(TableGroup group, ClusterSpec cluster) {
     return elements(group, cluster, table -> cluster.batchSize() * table.outputsPerSample());
+  }
+
+  /** Returns how many numbers of outputs fewer a group has with distinct ids alone. */
+  private static double repeated(TableGroup group, ClusterSpec cluster) {
+    double repeated = 0;
+    for (TablePrediction of : group.tables()) {
+      TableSpec table = of.table();
+      double left =
+          of.derived().deduplicated().map(TableSpec::poolingFactor).orElse(table.poolingFactor());
+      repeated +=
+          (table.poolingFactor() - left)
+              * cluster.batchSize()
+              * table.columns()
+              * ShapeLoad.sentShare(table, cluster);
+    }
+    return repeated;
   }
 
   private static double elements(

@@ -24,7 +24,7 @@ class FlatPlanJsonTest {
         .isEqualTo(
             json.readTree(
                 """
-                {"table":"a","columnOffset":0,"columns":4,"rowOffset":0,"rows":10,"device":1,"kind":"COLUMN_WISE","cacheShare":null}
+                {"table":"a","columnOffset":0,"columns":4,"rowOffset":0,"rows":10,"device":1,"kind":"COLUMN_WISE","cacheShare":null,"deduplicated":false,"rowOrder":null}
                 """));
     assertThat(plan.get("moves").get(0))
         .isEqualTo(
@@ -63,6 +63,7 @@ class FlatPlanJsonTest {
             "outOfRange",
             "outOfRangeCount",
             "cacheMisses",
+            "hotOwners",
             "evaluations",
             "searchMillis",
             "createdAt");
