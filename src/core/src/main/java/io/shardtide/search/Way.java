@@ -100,7 +100,10 @@ final class Way {
     this.aloneMs = aloneMs;
     scope = part.scope();
     isInOneNode = keepsPartsInNode && scope == ShardScope.DEVICE;
-    this.units = units.ofDevice(load.elements(ShardScope.DEVICE));
+    double sent = load.elements(ShardScope.DEVICE);
+    // Few distinct ids are still sent.
+    int least = option.deduplicated() && sent > 0 ? 1 : 0;
+    this.units = Math.max(least, units.ofDevice(sent));
     nodeUnits = units.ofNode(load.elements(ShardScope.NODE));
     rowElements = load.elements(ShardScope.CLUSTER);
     copyElements = load.elements(ShardScope.COPIES);
