@@ -51,7 +51,7 @@ class ShardTextsTest {
         Replication.NONE,
         List.of(),
         List.of(),
-        plan.prediction(),
+        Samples.withRepeats(plan).prediction(),
         plan.transition(),
         plan.run());
   }
