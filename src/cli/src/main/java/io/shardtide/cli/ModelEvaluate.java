@@ -98,7 +98,7 @@ final class ModelEvaluate implements Callable<Integer> {
                 .orElseThrow(() -> new MalformedFileException(folder, 0, "no " + WORKLOADS)),
             on.bar("Planning"));
     on.print(figures, figures::show);
-    figures.wrong().forEach(row -> on.error("%s: %s".formatted(row.what(), row.verdict())));
+    figures.wrong().forEach(row -> on.error("%s: %s".formatted(row.what(), row.verdict().label())));
     return figures.wrong().isEmpty() ? 0 : 1;
   }
 

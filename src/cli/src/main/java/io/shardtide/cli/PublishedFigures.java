@@ -1,5 +1,6 @@
 package io.shardtide.cli;
 
+import com.fasterxml.jackson.annotation.JsonValue;
 import io.shardtide.cost.CostModel;
 import io.shardtide.cost.ModelBundle;
 import io.shardtide.cost.tensorflow.TensorFlowTowers;
@@ -49,6 +50,11 @@ record PublishedFigures(String model, String hardware, List<Row> figures) {
       this.label = label;
     }
 
+    @JsonValue
+    String label() {
+      return label;
+    }
+
     boolean isWrong() {
       return this != RIGHT && this != NOT_COMPARED;
     }
@@ -60,7 +66,6 @@ record PublishedFigures(String model, String hardware, List<Row> figures) {
    * @param unit of both
    * @param predicted empty if nothing is compared, or a workload has no plan
    * @param error as a share of the figure, above 0 if too much is predicted; empty if either is
-   * @param verdict a {@link Verdict}
    */
   record Row(
       String what,
@@ -69,15 +74,16 @@ record PublishedFigures(String model, String hardware, List<Row> figures) {
       OptionalDouble predicted,
       OptionalDouble error,
       OptionalDouble tolerance,
-      String verdict,
+      Verdict verdict,
       String card,
       String scope,
       String source,
       String note) {
-    static Row of(PublishedFigure figure, Map<String, OptionalDouble> predictions) {
+    static Row of(PublishedFigure figure, Map<String, SearchResult> plans) {
       OptionalDouble predicted = OptionalDouble.empty();
       if (!figure.plus().isEmpty()) {
-        double sum = sum(figure.plus(), predictions) - sum(figure.minus(), predictions);
+        String quantity = figure.quantity();
+        double sum = sum(quantity, figure.plus(), plans) - sum(quantity, figure.minus(), plans);
         predicted = Double.isNaN(sum) ? predicted : OptionalDouble.of(sum);
       }
       OptionalDouble error =
@@ -96,15 +102,18 @@ record PublishedFigures(String model, String hardware, List<Row> figures) {
           predicted,
           error,
           figure.tolerance(),
-          verdict(figure, predicted, error).label,
+          verdict(figure, predicted, error),
           figure.card(),
           figure.scope(),
           figure.source(),
           figure.note());
     }
 
-    private static double sum(List<String> tasks, Map<String, OptionalDouble> predictions) {
-      return tasks.stream().mapToDouble(task -> predictions.get(task).orElse(Double.NaN)).sum();
+    private static double sum(
+        String quantity, List<String> tasks, Map<String, SearchResult> plans) {
+      return tasks.stream()
+          .mapToDouble(task -> PublishedFigures.predicted(quantity, plans.get(task)))
+          .sum();
     }
 
     private static Verdict verdict(
@@ -157,23 +166,10 @@ record PublishedFigures(String model, String hardware, List<Row> figures) {
         bar.show(i + 1L, figures.size());
       }
     }
-    Map<String, Map<String, OptionalDouble>> predictions =
-        PublishedFigure.QUANTITIES.stream()
-            .collect(
-                Collectors.toMap(
-                    Function.identity(),
-                    quantity ->
-                        plans.keySet().stream()
-                            .collect(
-                                Collectors.toMap(
-                                    Function.identity(),
-                                    name -> predicted(quantity, plans.get(name))))));
     return new PublishedFigures(
         bundle.modelId(),
         bundle.hardware(),
-        figures.stream()
-            .map(of -> Row.of(of, predictions.getOrDefault(of.quantity(), Map.of())))
-            .toList());
+        figures.stream().map(of -> Row.of(of, plans)).toList());
   }
 
   private static SearchResult plan(
@@ -185,25 +181,20 @@ record PublishedFigures(String model, String hardware, List<Row> figures) {
         SearchSettings.DEFAULTS);
   }
 
-  private static OptionalDouble predicted(String quantity, SearchResult result) {
+  /** Returns a quantity of a plan; NaN if there is none. */
+  private static double predicted(String quantity, SearchResult result) {
     if (!(result instanceof SearchResult.Found found)) {
-      return OptionalDouble.empty();
+      return Double.NaN;
     }
     return quantity.equals("memory")
-        ? OptionalDouble.of(
-            found.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).max().orElse(0)
-                / BYTES_PER_GB)
-        : OptionalDouble.of(found.predictedMs());
+        ? found.deviceCosts().stream().mapToLong(DeviceCost::memoryBytes).max().orElse(0)
+            / BYTES_PER_GB
+        : found.predictedMs();
   }
 
   /** Returns the figures that are compared and wrong. */
   List<Row> wrong() {
-    return figures.stream()
-        .filter(
-            row ->
-                List.of(Verdict.values()).stream()
-                    .anyMatch(verdict -> verdict.isWrong() && verdict.label.equals(row.verdict())))
-        .toList();
+    return figures.stream().filter(row -> row.verdict().isWrong()).toList();
   }
 
   /** Returns the figures, and the sources of all. */
@@ -218,7 +209,7 @@ record PublishedFigures(String model, String hardware, List<Row> figures) {
             .right("predicted", "%.1f", Row::predicted)
             .percent("error", Row::error)
             .percent("tolerance", Row::tolerance)
-            .left("", Row::verdict)
+            .left("", row -> row.verdict().label())
             .left("card", Row::card)
             .left("of", Row::scope)
             .left("source", Row::source));

@@ -161,7 +161,7 @@ class PublishedFiguresTest {
                             row.unit(),
                             number(row.error(), 100),
                             number(row.tolerance(), 100),
-                            row.verdict(),
+                            row.verdict().label(),
                             row.scope(),
                             row.card(),
                             link(row.source()),

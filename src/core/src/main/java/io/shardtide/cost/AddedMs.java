@@ -23,11 +23,6 @@ public record AddedMs(double forward, double backward) {
         .check(backward >= 0, "backward", "at least 0", backward);
   }
 
-  /** Returns both together. */
-  public AddedMs plus(AddedMs other) {
-    return new AddedMs(forward + other.forward, backward + other.backward);
-  }
-
   /** Writes them where sums of them are exact. */
   void write(double[] sum, int at) {
     sum[at] = TowerSums.exact(forward);

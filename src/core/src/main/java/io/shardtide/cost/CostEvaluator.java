@@ -285,7 +285,7 @@ public final class CostEvaluator {
    * number. A sample that stands for both directions is predicted as forward.
    */
   public double[] collectiveMs(CollectiveSample sample) {
-    DeviceGroup group = new DeviceGroup(sample.devices(), sample.devicesPerNode());
+    DeviceGroup group = sample.group();
     Direction direction = sample.direction().orElse(Direction.FORWARD);
     double[] bytes = sample.bytes();
     if (sample.collective() != Collective.ALL_TO_ALL) {

@@ -35,9 +35,9 @@ final class DeduplicationCost {
     double copyMs =
         COPIES * lookups * table.columns() * table.kernel().outputBytes() / BYTES_PER_MS;
     double sortMs = SORTED_BYTES * lookups / BYTES_PER_MS;
-    boolean isCounted = cluster.pipeline().isPresent() || cluster.countsStepMemory();
     long[] memory = new long[Tiers.COUNT];
-    memory[Tiers.DEVICE] = isCounted ? (long) Math.ceil(POSITION_BYTES * lookups) : 0;
+    memory[Tiers.DEVICE] =
+        cluster.countsStepMemory() ? (long) Math.ceil(POSITION_BYTES * lookups) : 0;
     return new ShapeLoad(
         evaluator.addend(
             new float[0], false, table.bytesPerElement(), new AddedMs(sortMs + copyMs, copyMs)),

@@ -82,9 +82,10 @@ public record ShapeLoad(double[] tower, Map<ShardScope, Double> elements, long[]
     double samples =
         copied ? (double) cluster.batchSize() / cluster.devices() : cluster.batchSize();
     double rowShare = rows / (double) table.rows();
-    double hot = part.hotFactor(table, cluster.devices(), cluster.devicesPerNode());
-    double outputs = table.outputs(samples, rowShare) * (table.pooled() ? 1 : hot);
-    double lookups = table.lookups(samples, rowShare) * hot;
+    double lookupShare =
+        rowShare * part.hotFactor(table, cluster.devices(), cluster.devicesPerNode());
+    double outputs = table.outputs(samples, lookupShare);
+    double lookups = table.lookups(samples, lookupShare);
     return of(
         evaluator.addend(
             tower, copied, table.bytesPerElement(), evaluator.hostMs(part, table, cluster)),

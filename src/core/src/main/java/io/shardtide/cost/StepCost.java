@@ -11,9 +11,9 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 
 /**
  * Predicted cost of one training step: a function of the devices' loads and the cluster. Holds its
@@ -118,7 +118,7 @@ public record StepCost(
     tables.forEach(table -> byName.put(table.table().name(), table));
     CostEvaluator evaluator = model.evaluator();
     List<DeviceLoad> loads =
-        devices(tables.stream().map(TablePrediction::table).toList(), cluster, evaluator);
+        devices(tables.stream().map(TablePrediction::table).toList(), shards, cluster, evaluator);
     List<Option> options = Option.of(shards);
     for (int i = 0; i < options.size(); i++) {
       Shard shard = shards.get(i);
@@ -131,17 +131,7 @@ public record StepCost(
                 load -> holders(shard, option, cluster).forEach(d -> loads.get(d).add(load)));
       }
     }
-    deduplicated(shards)
-        .map(byName::get)
-        .filter(Objects::nonNull)
-        .map(of -> DeduplicationCost.load(evaluator, of.table(), cluster))
-        .forEach(load -> loads.forEach(device -> device.add(load)));
     return of(evaluator, collectives, loads, slowdowns);
-  }
-
-  /** Returns the names of the tables of a plan whose ids are deduplicated. */
-  private static Stream<String> deduplicated(List<Shard> shards) {
-    return shards.stream().filter(Shard::deduplicated).map(Shard::table).distinct();
   }
 
   /**
@@ -183,7 +173,7 @@ public record StepCost(
       shapes.add(table.of(of.part(), of.shard().device(), cluster));
     }
     List<float[]> outputs = towers.towers(shapes);
-    List<DeviceLoad> loads = devices(tables, cluster, evaluator);
+    List<DeviceLoad> loads = devices(tables, shards, cluster, evaluator);
     for (int i = 0; i < parts.size(); i++) {
       PlannedPart of = parts.get(i);
       ShapeLoad load =
@@ -191,20 +181,26 @@ public record StepCost(
               evaluator, outputs.get(i), of.table(), shapes.get(i), of.part().scope(), cluster);
       of.shard().holders(cluster.devices()).forEach(d -> loads.get(d).add(load));
     }
-    Map<String, TableSpec> byName = TableSpec.byName(tables);
-    deduplicated(shards)
-        .map(name -> DeduplicationCost.load(evaluator, byName.get(name), cluster))
-        .forEach(load -> loads.forEach(device -> device.add(load)));
     return loads;
   }
 
+  /** Returns what each device does whatever shards it has. */
   private static List<DeviceLoad> devices(
-      Collection<TableSpec> tables, ClusterSpec cluster, CostEvaluator evaluator) {
+      Collection<TableSpec> tables,
+      List<Shard> shards,
+      ClusterSpec cluster,
+      CostEvaluator evaluator) {
     long stepBytes = StepMemory.ofDevice(tables, cluster);
     List<DeviceLoad> loads = new ArrayList<>();
     for (int d = 0; d < cluster.devices(); d++) {
       loads.add(new DeviceLoad(evaluator.sumSize(), stepBytes));
     }
+    Set<String> deduplicated =
+        shards.stream().filter(Shard::deduplicated).map(Shard::table).collect(Collectors.toSet());
+    tables.stream()
+        .filter(table -> deduplicated.contains(table.name()))
+        .map(table -> DeduplicationCost.load(evaluator, table, cluster))
+        .forEach(load -> loads.forEach(device -> device.add(load)));
     return loads;
   }
 }

@@ -136,11 +136,11 @@ public final class TableShapes {
     BatchUse batchUse =
         samples == batchSize && hotFactor == 1
             ? use
-            : BatchUse.of(rowUse, table.lookups(samples, 1) * hotFactor);
+            : BatchUse.of(rowUse, table.lookups(samples, hotFactor));
     return new ShardShape(
         ShardShape.rows(table.rows(), rowShare),
         columns,
-        table.outputs(samples, rowShare) * (table.pooled() ? 1 : hotFactor),
+        table.outputs(samples, rowShare * hotFactor),
         batchUse.ofRows(rowShare),
         table.bytesPerElement(),
         replicated,

@@ -292,16 +292,20 @@ public final class RowUse {
   double distinctRows(double lookups) {
     double touched = 0;
     for (int g = 0; g < size; g++) {
-      touched += rows[g] * -StrictMath.expm1(-lookups * share[g]);
+      touched += touched(g, lookups);
     }
     return touched;
+  }
+
+  private double touched(int group, double lookups) {
+    return rows[group] * -StrictMath.expm1(-lookups * share[group]);
   }
 
   /** Returns the use by the distinct ids of so many lookups each. */
   RowUse deduplicated(double lookups) {
     RowUse distinct = new RowUse(knowledge, size);
     for (int g = 0; g < size; g++) {
-      distinct.add(rows[g], rows[g] * -StrictMath.expm1(-lookups * share[g]));
+      distinct.add(rows[g], touched(g, lookups));
     }
     return distinct.scaled();
   }

@@ -35,7 +35,7 @@ public record HotOwner(String table, int device, double factor) {
               tables
                   .get(name)
                   .hottest(blocks.size())
-                  .filter(hottest -> isSplit && hottest.number() < blocks.size())
+                  .filter(hottest -> isSplit)
                   .map(
                       hottest ->
                           new HotOwner(

@@ -62,25 +62,24 @@ public record RowSpread(RowOrder order, List<Double> shares) {
       }
       return hottest;
     }
-    for (int block = 0; block < blocks; block++) {
-      double share = 0;
-      for (int b = 0; b < measured; b++) {
-        share += shares.get(b) * common(b, block, blocks);
+    double[] joined = new double[blocks];
+    for (int b = 0; b < measured; b++) {
+      if (order != RowOrder.CONTIGUOUS) {
+        joined[b % blocks] += shares.get(b);
+        continue;
       }
-      hottest = share > hottest.share ? new Hottest(order, block, share) : hottest;
+      // In units of 1 / (measured * blocks) of the rows.
+      long end = (b + 1L) * blocks;
+      for (long from = (long) b * blocks; from < end; ) {
+        int block = (int) (from / measured);
+        long to = Math.min(end, (block + 1L) * measured);
+        joined[block] += shares.get(b) * ((to - from) / (double) blocks);
+        from = to;
+      }
+    }
+    for (int block = 0; block < blocks; block++) {
+      hottest = joined[block] > hottest.share ? new Hottest(order, block, joined[block]) : hottest;
     }
     return hottest;
-  }
-
-  /** Returns the share of a measured block's rows that a block of another number of them has. */
-  private double common(int b, int block, int blocks) {
-    int measured = shares.size();
-    if (order != RowOrder.CONTIGUOUS) {
-      return b % blocks == block ? 1 : 0;
-    }
-    // In units of 1 / (measured * blocks) of the rows.
-    long from = Math.max((long) b * blocks, (long) block * measured);
-    long to = Math.min((b + 1L) * blocks, (block + 1L) * measured);
-    return Math.max(0, to - from) / (double) blocks;
   }
 }

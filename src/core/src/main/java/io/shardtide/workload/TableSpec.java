@@ -360,7 +360,7 @@ public record TableSpec(
    * Returns how many lookups a device does for samples of the cluster's batch. This and {@link
    * #outputs} are all that features change in what a step costs.
    *
-   * @param rowShare share of the rows that the device has
+   * @param rowShare share of the rows that the device has, as often as they are used over the mean
    */
   public double lookups(double samples, double rowShare) {
     return samples * poolingFactor * rowShare;
@@ -371,7 +371,7 @@ public record TableSpec(
    * #outputsPerSample} each, whatever rows the device has, or of an unpooled table one for each
    * lookup in its rows.
    *
-   * @param rowShare share of the rows that the device has
+   * @param rowShare share of the rows that the device has, as of {@link #lookups}
    */
   public double outputs(double samples, double rowShare) {
     return pooled ? samples * outputsPerSample() : lookups(samples, rowShare);

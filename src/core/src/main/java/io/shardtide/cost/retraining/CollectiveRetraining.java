@@ -172,7 +172,7 @@ final class CollectiveRetraining {
 
   private void add(CollectiveSample sample, int net, boolean isRecent) {
     double[] predicted = evaluator.collectiveMs(sample);
-    DeviceGroup group = new DeviceGroup(sample.devices(), sample.devicesPerNode());
+    DeviceGroup group = sample.group();
     for (int d = 0; d < predicted.length; d++) {
       double[] features =
           sample.collective() == Collective.ALL_TO_ALL

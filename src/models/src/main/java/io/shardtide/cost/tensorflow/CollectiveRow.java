@@ -22,7 +22,7 @@ record CollectiveRow(int devices, double[] features, double[] terms, double ms) 
 
   /** Returns the rows of a sample. */
   static List<CollectiveRow> of(CollectiveSample sample) {
-    DeviceGroup group = new DeviceGroup(sample.devices(), sample.devicesPerNode());
+    DeviceGroup group = sample.group();
     if (sample.collective() != Collective.ALL_TO_ALL) {
       return List.of(
           new CollectiveRow(
